@@ -1,0 +1,131 @@
+"""The algebras R, C and H: a dimension, a multiplication table, and products on stacked arrays.
+
+One table serves every number field of the library. With basis elements e₀ = 1, e₁, … the product is
+
+    (x y)_γ = Σ_αβ T[α, β, γ] x_α y_β,        e_α e_β = Σ_γ T[α, β, γ] e_γ.
+
+**Stacked arrays.** The learners keep vectors of m numbers as arrays (…, d, m), components first, and matrices
+of q × m numbers as (…, d·q, m), row α·q + i holding component α of row i. A matrix-vector product is then one
+real matrix product that reads the weights once, and a signed sum by the table; no array is ever transposed in
+memory. All axes before the last two are run axes. Everything here takes any array of the array API standard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import ArrayLike, NDArray
+
+Array = Any
+"""An array of any library that follows the array API standard: NumPy, CuPy, PyTorch, …"""
+
+
+@dataclass(frozen=True, eq=False)
+class Algebra:
+    """A finite-dimensional real algebra given by its multiplication table.
+
+    Parameters
+    ----------
+    name
+        One letter, for messages.
+    table
+        T[α, β, γ], the γ component of e_α e_β.
+
+    Examples
+    --------
+    >>> C.multiply([0.0, 1.0], [0.0, 1.0])
+    array([-1.,  0.])
+    """
+
+    name: str
+    table: NDArray[np.float64]
+    _mixing: dict[Any, Array] = field(default_factory=dict, repr=False)
+
+    @property
+    def dimension(self) -> int:
+        """Real components of one number: 1, 2 or 4."""
+        return int(self.table.shape[0])
+
+    def __repr__(self) -> str:
+        return f"Algebra({self.name})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (by_name, (self.name,))
+
+    def multiply(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+        """Product x y, element by element, of arrays (…, d) that broadcast."""
+        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        return np.asarray(np.einsum("...a,...b,abc->...c", x, y, self.table))
+
+    def mixing(self, like: Array) -> Array:
+        """Return the table as a matrix M[β·d + α, γ] = T[α, β, γ], beside the array `like`."""
+        xp = array_namespace(like)
+        key = (xp.__name__, str(device(like)))
+        if key not in self._mixing:
+            d = self.dimension
+            matrix = np.ascontiguousarray(self.table.transpose(1, 0, 2)).reshape(d * d, d)
+            self._mixing[key] = xp.asarray(matrix, device=device(like))
+        return self._mixing[key]
+
+    def apply(self, W: Array, v: Array) -> Array:
+        """Return W ⊗ v: matrix (…, d·q, m), vector (…, d, m), result (…, d, q)."""
+        products = v @ W.mT
+        if self.dimension == 1:
+            return products
+        xp = array_namespace(products)
+        M = self.mixing(products)
+        return M.T @ xp.reshape(products, (*products.shape[:-2], M.shape[0], -1))
+
+    def expand(self, delta: Array) -> Array:
+        """Spread a vector (…, d, q) of derivatives with respect to W ⊗ v into E (…, d, d·q).
+
+        E is what both derivatives of f = W ⊗ v are made of: ∂/∂v is `E @ W`, and ∂/∂W is `E.mT @ v`.
+        """
+        if self.dimension == 1:
+            return delta
+        xp = array_namespace(delta)
+        d = self.dimension
+        return xp.reshape(self.mixing(delta) @ delta, (*delta.shape[:-2], d, -1))
+
+
+def _table(rows: list[str]) -> NDArray[np.float64]:
+    """Table from rows such as "+1 +i", one a left factor, one word a right factor."""
+    d = len(rows)
+    table = np.zeros((d, d, d))
+    for alpha, row in enumerate(rows):
+        for beta, word in enumerate(row.split()):
+            table[alpha, beta, "1ijk".index(word[1])] = -1.0 if word[0] == "-" else 1.0
+    table.flags.writeable = False
+    return table
+
+
+R = Algebra("R", _table(["+1"]))
+"""The real numbers."""
+C = Algebra("C", _table(["+1 +i", "+i -1"]))
+"""The complex numbers, (real, imaginary)."""
+H = Algebra("H", _table(["+1 +i +j +k", "+i -1 +k -j", "+j -k -1 +i", "+k +j -i -1"]))
+"""Hamilton's quaternions, (a, b, c, d) = a + bi + cj + dk."""
+
+
+def by_name(name: str) -> Algebra:
+    """Algebra of a one-letter name."""
+    return {"R": R, "C": C, "H": H}[name]
+
+
+def pack(x: Array) -> Array:
+    """Stacked matrix (…, d·q, m) of a public one (…, q, m, d)."""
+    xp = array_namespace(x)
+    q, m, d = x.shape[-3:]
+    axes = (*range(x.ndim - 3), x.ndim - 1, x.ndim - 3, x.ndim - 2)
+    return xp.reshape(xp.permute_dims(x, axes), (*x.shape[:-3], d * q, m))
+
+
+def unpack(W: Array, d: int) -> Array:
+    """Public matrix (…, q, m, d) of a stacked one (…, d·q, m)."""
+    xp = array_namespace(W)
+    rows, m = W.shape[-2:]
+    x = xp.reshape(W, (*W.shape[:-2], d, rows // d, m))
+    return xp.permute_dims(x, (*range(x.ndim - 3), x.ndim - 2, x.ndim - 1, x.ndim - 3))

@@ -1,0 +1,174 @@
+"""The ExtMarker recordings: three markers on chest and abdomen, nine sequences, downloaded on first use."""
+
+from __future__ import annotations
+
+import logging
+import os
+from itertools import groupby
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quatcast.data.download import cache_folder, download, is_complete
+from quatcast.data.recording import Recording
+
+logger = logging.getLogger(__name__)
+
+CITATION = (
+    "T. Krilavicius, I. Zliobaite, A. Vidugiriene, H. Simonavicius and L. Jarusevicius (2013), Predicting "
+    "Respiratory Motion for Controlling Radiotherapy Treatment: an algorithmic approach, Baltic Institute of "
+    "Advanced Technologies; distributed by M. Pohl et al. (doi 10.1016/j.cmpb.2022.106908) under CC BY 4.0"
+)
+"""Whom to cite when the recordings are used."""
+
+BASE_URL = quote(
+    "https://raw.githubusercontent.com/"
+    "pohl-michel/time-series-forecasting-with-UORO-RTRL-LMS-and-linear-regression/"
+    "051dc384964ede156128cb6127c4fe9a75b85d79/"
+    "Original data/",
+    safe=":/",
+)
+"""The folder of the files at the commit that the checksums were taken from."""
+
+CHECKSUMS = {
+    "201205101519-LAC-1-T-222-6.csv": "fbab2db89dfabbb92dc6b9c597023baee0a453a3bef9bec74cccc21da930b6eb",
+    "201205101519-UAC-1-T-222-6.csv": "9fc33f2140039345b34d21a79145df958c158a70832f1a43a2ba16f85b3aeebb",
+    "201205101519-UCC-1-T-222-6.csv": "ed680038a33b8169c09e7f1adac476468617b2a74d176249b64029ef6405f693",
+    "201205101522-LAC-1-N-138-6.csv": "4272c024a35fc76ed0314aa8113dfb3b26acf955f9b369c368a0ae85b635db9f",
+    "201205101522-UAC-1-N-138-6.csv": "c59ff6aab7677d84966cafca71efeccafd8c153f64618b79201eafab513d148b",
+    "201205101522-UCC-1-N-138-6.csv": "3be5a3eeaa4b8ee87b9e1ab2248a6a157d9f8d1fcf9b51057e8940a88743b3e8",
+    "201205101534-LAC-1-NO-130-6.csv": "ea93a1ad2030f6a3800084f3f9d1d7da897eb3262b72b5a4cbed31d34131bd6f",
+    "201205101534-UAC-1-NO-130-6.csv": "6790646edddb913361b49a9b316a0b752749dbcc95080e536d0bdb8e9e33a0b7",
+    "201205101534-UCC-1-NO-130-6.csv": "c9b5be0b88d0411e12c8c6aa06ab3f848087ff3795b882f75c3023aa68687bac",
+    "201205101536-LAC-1-LT-142-6.csv": "3e56a39f1a56833556e0d51f61fd380329468dd01ee66b196f37fe2fc80ef77d",
+    "201205101536-UAC-1-LT-142-6.csv": "ab5af30bbf376900ab539326d25129c3ccf305f1b5b55dad3c8a47a7415d34fa",
+    "201205101536-UCC-1-LT-142-6.csv": "e5cf15f6508bba210b214ac5fa7703f9d25d3faae0a5290ad26c7fe5324cdd5e",
+    "201205101541-LAC-1-N-130-6.csv": "223ce51ae50527472b99db781e17cd7aa3f985c667277eeb5e4fee5c7c5d3fe4",
+    "201205101541-UAC-1-N-130-6.csv": "12f1437fa81c4251b475ca3231a08229092a2339cba0d46bd29a52f52939993a",
+    "201205101541-UCC-1-N-130-6.csv": "d0bc01d347fe709dd56b554653f7e41d6d4a1e033f627c677001bdc645888511",
+    "201205111055-LAC-1-N-117-6.csv": "efb82b866b198ec74f809eef8ce67e54938833396b2319199d1ae3d6b027873c",
+    "201205111055-LAR-1-N-117-6.csv": "7947652e39b54700fc1bf447614058ea88f2391b5ee395c70afb448a75342f7c",
+    "201205111055-UAR-1-N-117-6.csv": "629eadfaf4859852ad80a69f570799dae2a2165c5adbbb8f89ab8632c9b1b96c",
+    "201205111057-LAC-1-O-72-6.csv": "4f35adaf2498a7895587f302663fa3992fc18a50fffb9174ce1836251c462b5c",
+    "201205111057-LAR-1-O-72-6.csv": "c13545be30be7a08b0765cc26827dbce1635300c5f8a2981f53168ef6732e6ce",
+    "201205111057-UAR-1-O-72-6.csv": "9b48036bd27769b5c33c3c4172ff7fdbae4957b845096f5ad2d6e775fe9edc0e",
+    "201205181211-LAC-1-N-320-6.csv": "8bf621f603f5fc6a59d80d43fbe1748d166de32c956f00cc658324e9646502b5",
+    "201205181211-UAC-1-N-320-6.csv": "c0a055b5c02a68176d5fcbe5645dd8be2a6500f3338a836d64884f335031bf31",
+    "201205181211-UCC-1-N-320-6.csv": "63ffe330ff251dd40170c1180529ccaa6fb07105a1b0a9c6907b633fc7a187b0",
+    "201205181220-LAC-1-N-306-6.csv": "af81f470e89cc52e61dc1f67559ce6ef3f9da3f3eb2975ce6d77e19537d3a91d",
+    "201205181220-UAC-1-N-306-6.csv": "741e46edb37c430126db26c59fb82be928994daa7d2034670ba1710f2793bb1d",
+    "201205181220-UCC-1-N-306-6.csv": "e0bbbd53239b6d6c2210e3ea94fddce6cafde0b0b4ba277ff5fba99d94b526a2",
+}
+"""File name → sha256. The first twelve characters of a name say the recording, the next word the marker."""
+
+FRAMES_PER_SECOND = 60.0
+"""Of the camera's frame counter; a sample is taken every sixth frame, now and then after seven."""
+RATE = 10.0
+
+
+def extmarker(
+    path: str | os.PathLike[str] | None = None, *, progress: bool = False, base_url: str | None = None
+) -> list[Recording]:
+    """Return the nine ExtMarker recordings, prepared as in the published work.
+
+    Time is the camera's frame counter over 60 (the time stamps are wrong on interpolated rows). The last row
+    of every file is dropped (five recordings end in a row of zeros) and the first sample subtracted. Axes are
+    superior-inferior, left-right and antero-posterior, in mm. Sequences 2, 5, 6, 8 and 9 are regular.
+
+    Parameters
+    ----------
+    path
+        A folder that holds the 27 files. Without it, the cache folder is looked into (the environment's
+        QUATCAST_CACHE, or the user's cache), and the files are downloaded when they are not there.
+    progress
+        Show the download, and afterwards whom to cite, on standard error.
+    base_url
+        Another place to download from; so does the environment's QUATCAST_EXTMARKER_URL.
+
+    Raises
+    ------
+    FileNotFoundError
+        When a file is missing in `path`.
+    ConnectionError
+        When the download failed. What arrived is kept: the next call goes on from there.
+    ValueError
+        When a file is not what it should be; names file and line.
+
+    References
+    ----------
+    See `CITATION`. Published under CC BY 4.0.
+    """
+    folder = cached(progress=progress, base_url=base_url) if path is None else Path(path)
+    missing = [name for name in CHECKSUMS if not (folder / name).is_file()]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise FileNotFoundError(f"{folder} is not the ExtMarker folder: {missing[0]}{more} not found there")
+    sequences = groupby(sorted(CHECKSUMS), key=lambda name: name[:12])
+    return [
+        _sequence(i, [folder / name for name in names]) for i, (_, names) in enumerate(sequences, start=1)
+    ]
+
+
+def cached(*, progress: bool = False, base_url: str | None = None, retries: int = 3) -> Path:
+    """Return the cache's folder of the 27 files, downloading those that it lacks."""
+    folder = cache_folder() / "extmarker"
+    if is_complete(folder, CHECKSUMS):
+        return folder
+    url = base_url or os.environ.get("QUATCAST_EXTMARKER_URL") or BASE_URL
+    try:
+        download(CHECKSUMS, url, folder, progress=progress, retries=retries)
+    except ConnectionError as error:
+        raise ConnectionError(
+            f"{error}; try again to go on where it stopped, or give the folder of a copy of the files"
+        ) from error
+    notice = f"If you use the ExtMarker recordings, please cite: {CITATION}"
+    logger.info(notice)
+    if progress:
+        from rich.console import Console
+
+        Console(stderr=True, highlight=False).print(notice)
+    return folder
+
+
+def _sequence(number: int, paths: list[Path]) -> Recording:
+    """Read the files of one recording, one a marker."""
+    tag = paths[0].name.split("-")[3]
+    tables = [_table(path) for path in paths]
+    frames = tables[0][:, 0]
+    for path, table in zip(paths, tables, strict=True):
+        if not np.array_equal(table[:, 0], frames):
+            raise ValueError(f"{path}: its frames are not those of {paths[0].name}, the same recording")
+    positions = np.stack([table[:, 1:] for table in tables], axis=1)
+    return Recording(
+        name=f"extmarker-{number}-{tag}",
+        positions=positions - positions[0],
+        times=frames / FRAMES_PER_SECOND,
+        rate=RATE,
+        group="regular" if tag == "N" else "irregular",
+        channels=tuple(path.name.split("-")[1] for path in paths),
+    )
+
+
+def _table(path: Path) -> NDArray[np.float64]:
+    """Read frame, x, y and z of all rows but the last."""
+    header, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
+    if header.replace('"', "").split(";") != ["Frame", "Timestamp", "x", "y", "z"]:
+        raise ValueError(
+            f'{path}, line 1: the header must be "Frame";"Timestamp";"x";"y";"z", got {header!r}'
+        )
+    if len(lines) < 2:
+        raise ValueError(f"{path}: holds no samples")
+    rows = []
+    for number, line in enumerate(lines[:-1], start=2):
+        try:
+            frame, _, x, y, z = line.replace(",", ".").split(";")
+            rows.append([float(frame), float(x), float(y), float(z)])
+        except ValueError:
+            raise ValueError(f"{path}, line {number}: expected Frame;Timestamp;x;y;z, got {line!r}") from None
+        if not np.isfinite(rows[-1]).all() or (len(rows) > 1 and rows[-1][0] <= rows[-2][0]):
+            raise ValueError(
+                f"{path}, line {number}: frames must increase and numbers be finite, got {line!r}"
+            )
+    return np.array(rows)

@@ -1,0 +1,194 @@
+"""Recordings as text tables: one row a sample, 3 or 4 columns a channel, an optional column of times."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import re
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quatcast.data.recording import Recording
+
+TIME_NAMES = frozenset({"time", "times", "t", "time (s)", "time [s]"})
+AXES = {3: "xyz", 4: "wxyz"}
+
+
+def write_csv(recording: Recording, path: str | os.PathLike[str]) -> None:
+    """Write a recording so that `read_csv` gives back the very same numbers.
+
+    The columns are `time` in seconds and then `CHANNEL.x, CHANNEL.y, CHANNEL.z` (with `CHANNEL.w` first in 4-D);
+    a missing value is an empty cell.
+
+    Parameters
+    ----------
+    recording
+        What to write.
+    path
+        The file; one that is there is replaced.
+    """
+    columns = [f"{channel}.{axis}" for channel in recording.channels for axis in AXES[recording.dimensions]]
+    values = recording.positions.reshape(len(recording), -1)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["time", *columns])
+        for time, row in zip(recording.times.tolist(), values.tolist(), strict=True):
+            writer.writerow([time, *("" if math.isnan(value) else value for value in row)])
+
+
+def read_csv(
+    path: str | os.PathLike[str],
+    *,
+    dimensions: int | None = None,
+    rate: float | None = None,
+    name: str | None = None,
+    group: str = "",
+) -> Recording:
+    """Read a recording from a table of text.
+
+    The columns may be separated by commas, semicolons or tabs; with the latter two a decimal comma is understood.
+    An empty or `nan` cell is a missing value. The header line may be left out. With one, a column named `time`,
+    `times` or `t` holds seconds, and names such as `chest.x, chest.y, chest.z` (or `chest_x`, `chest x`) name the
+    channels.
+
+    Parameters
+    ----------
+    path
+        The file.
+    dimensions
+        Columns a channel, 3 or 4; left out, as many as share a channel's name in the header, or else 3.
+    rate
+        Samples a second; needed when there is no column of times, and otherwise taken from its median step.
+    name
+        Name of the recording; the file's own when left out.
+    group
+        Group of the recording.
+
+    Raises
+    ------
+    ValueError
+        When something is not as it should be; names the file, the line and the column.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "walk.csv"
+    ...     _ = file.write_text("t;hip.x;hip.y;hip.z\\n0;1,5;0;2\\n0,1;1,75;;2\\n")
+    ...     recording = read_csv(file)
+    >>> recording, recording.channels
+    (Recording('walk', 2 samples, 1 channels, 3-D, 10 Hz), ('hip',))
+    >>> recording.positions[:, 0]
+    array([[1.5 , 0.  , 2.  ],
+           [1.75,  nan, 2.  ]])
+    """
+    path = Path(path)
+    table = _read(path)
+    times, columns, values = table.split_time(path)
+    dimensions, channels = _layout(path, columns, values.shape[1], dimensions)
+    if rate is None:
+        if times is None or len(times) < 2:
+            raise ValueError(f"{path}: has no column of times to take the rate from; give the rate in Hz")
+        rate = float(1.0 / np.median(np.diff(times)))
+    return Recording(
+        name=path.stem if name is None else name,
+        positions=values.reshape(len(values), -1, dimensions),
+        times=np.arange(len(values)) / rate if times is None else times,
+        rate=rate,
+        group=group,
+        channels=channels,
+    )
+
+
+class _Table(NamedTuple):
+    """Numbers of a file, the names of its columns (empty without a header) and the line that each row was on."""
+
+    columns: list[str]
+    values: NDArray[np.float64]
+    lines: list[int]
+
+    def split_time(self, path: Path) -> tuple[NDArray[np.float64] | None, list[str], NDArray[np.float64]]:
+        """Take the column of times out: times or None, other columns' names, their values."""
+        found = [i for i, column in enumerate(self.columns) if column.lower() in TIME_NAMES]
+        if not found:
+            return None, self.columns, self.values
+        at = found[0]
+        times = self.values[:, at]
+        wrong = np.flatnonzero(~(np.diff(times, prepend=-np.inf) > 0))
+        if len(wrong):
+            where = _where(path, self.lines[wrong[0]], at, self.columns)
+            raise ValueError(f"{where}: times must be given and increase, got {times[wrong[0]]}")
+        return times, self.columns[:at] + self.columns[at + 1 :], np.delete(self.values, at, axis=1)
+
+
+def _read(path: Path) -> _Table:
+    """Split a file into its header and its numbers."""
+    text = path.read_text(encoding="utf-8-sig")
+    first = text.partition("\n")[0]
+    delimiter = next((mark for mark in ";\t" if mark in first), ",")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    columns: list[str] = []
+    rows: list[list[float]] = []
+    lines: list[int] = []
+    width = None
+    for cells in reader:
+        if not cells:
+            continue
+        if width is None:
+            width = len(cells)
+            if any(_number(cell, delimiter) is None for cell in cells):
+                columns = [cell.strip() for cell in cells]
+                continue
+        if len(cells) != width:
+            raise ValueError(f"{path}, line {reader.line_num}: expected {width} columns, got {len(cells)}")
+        row = []
+        for at, cell in enumerate(cells):
+            value = _number(cell, delimiter)
+            if value is None or math.isinf(value):
+                where = _where(path, reader.line_num, at, columns)
+                raise ValueError(f"{where}: expected a finite number or an empty cell, got {cell.strip()!r}")
+            row.append(value)
+        rows.append(row)
+        lines.append(reader.line_num)
+    if not rows:
+        raise ValueError(f"{path}: holds no samples")
+    return _Table(columns, np.array(rows), lines)
+
+
+def _number(cell: str, delimiter: str) -> float | None:
+    """Value of a cell, NaN when it is empty, None when it is not a number."""
+    cell = cell.strip() if delimiter == "," else cell.strip().replace(",", ".")
+    try:
+        return float(cell) if cell else math.nan
+    except ValueError:
+        return None
+
+
+def _where(path: Path, line: int, at: int, columns: list[str]) -> str:
+    return f"{path}, line {line}, column {at + 1}" + (f" ({columns[at]})" if columns else "")
+
+
+def _layout(
+    path: Path, columns: list[str], width: int, dimensions: int | None
+) -> tuple[int, tuple[str, ...]]:
+    """Coordinates a channel, and the channels' names where the header gives them."""
+    if dimensions not in (None, 3, 4):
+        raise ValueError(f"dimensions must be 3 or 4, got {dimensions}")
+    prefixes = (re.sub(r"(?i)(?<=.)[._ ][wxyz]$", "", column) for column in columns)
+    runs = [(prefix, len(list(same))) for prefix, same in groupby(prefixes)]
+    sizes = {size for _, size in runs}
+    if sizes in ({3}, {4}) and dimensions in (None, *sizes):
+        return sizes.pop(), tuple(prefix for prefix, _ in runs)
+    dimensions = dimensions or 3
+    if width == 0 or width % dimensions:
+        raise ValueError(
+            f"{path}: {width} columns of positions do not divide into channels of {dimensions}; "
+            "give the number of dimensions, 3 or 4, or name the columns CHANNEL.x, CHANNEL.y, …"
+        )
+    return dimensions, ()

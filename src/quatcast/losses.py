@@ -1,0 +1,187 @@
+"""What a learner descends: the mean square error and the maximum correntropy criterion.
+
+Both are functions of the error e = d − y whose gradient with respect to the output y is −w·e. For the mean
+square error w = 1; for the correntropy w = exp(−|e|²/2σ²) is the kernel weight that makes outliers count for
+little.
+
+Inside the library errors are stacked arrays (runs, d, p): d components of p numbers. `evaluate` is pure: it
+takes the state of the loss (empty unless the kernel adapts) and returns the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from quatcast.algebra import Algebra, Array, H, namespace, reshape
+
+Scope = Literal["joint", "channel"]
+State = dict[str, Array]
+
+
+class Judgement(NamedTuple):
+    """What a loss says of one error: its value (runs,), the weight (runs, 1, 1 or p) and the next state."""
+
+    value: Array
+    weight: Array
+    state: State
+
+
+def squared_modulus(e: Array, scope: Scope) -> Array:
+    """|e|² of each run, over the whole output vector or a channel at a time: (runs, 1, 1 or p)."""
+    xp = namespace(e)
+    return xp.sum(e * e, axis=(-2, -1) if scope == "joint" else -2, keepdims=True)
+
+
+def kernel(error: ArrayLike, sigma: ArrayLike, algebra: Algebra = H) -> NDArray[np.float64]:
+    """Gaussian kernel of the correntropy, κσ(e) = d/(√(2π)σ)·exp(−|e|²/2σ²).
+
+    The factor d = 1, 2, 4 is the dimension of the algebra (paper, equations 10 and 11).
+
+    Parameters
+    ----------
+    error
+        Array (…, d) of complex numbers or quaternions, or (…) of real numbers.
+    sigma
+        Kernel width.
+    algebra
+        R, C or H.
+
+    Examples
+    --------
+    >>> from quatcast.algebra import R
+    >>> float(kernel(0.0, 1.0, R).round(6)), float(kernel([0.0, 0.0, 0.0, 0.0], 1.0).round(6))
+    (0.398942, 1.595769)
+
+    References
+    ----------
+    Ogunfunmi and Paul (2015), "The quaternion maximum correntropy algorithm".
+    """
+    e, d = np.asarray(error, dtype=float), algebra.dimension
+    if d > 1 and (e.ndim == 0 or e.shape[-1] != d):
+        raise ValueError(f"error: the last axis must hold the {d} components of {algebra}, not {e.shape}")
+    squared = e * e if d == 1 else np.sum(e * e, axis=-1)
+    return np.asarray(d / (math.sqrt(2 * math.pi) * np.asarray(sigma)) * np.exp(-squared / (2 * np.square(sigma))))
+
+
+def correntropy(desired: ArrayLike, output: ArrayLike, sigma: float, algebra: Algebra = H) -> float:
+    """Estimate of the correntropy from N samples, V̂ = 1/N Σ κσ(d − y) (paper, section III-B).
+
+    Examples
+    --------
+    >>> round(correntropy([[0, 1, 2, 3]], [[0, 1, 2, 3]], sigma=2.0), 6)
+    0.797885
+    """
+    error = np.asarray(desired, dtype=float) - np.asarray(output, dtype=float)
+    return float(np.mean(kernel(error, sigma, algebra)))
+
+
+@dataclass(frozen=True)
+class MSE:
+    """Mean square error, ½|e|².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> MSE().evaluate(np.array([[[3.0, 4.0]]]), {}).value
+    array([12.5])
+    """
+
+    def run_arrays(self) -> dict[str, Any]:
+        """Return the parameters that may differ from run to run: none."""
+        return {}
+
+    def evaluate(self, e: Array, state: State) -> Judgement:
+        """Value and weight of the error e (runs, d, p)."""
+        squared = squared_modulus(e, "joint")
+        return Judgement(0.5 * squared[:, 0, 0], 0.0 * squared + 1.0, state)
+
+
+@dataclass(frozen=True)
+class MCC:
+    """Maximum correntropy criterion, as the loss σ²(1 − exp(−|e|²/2σ²)).
+
+    Its gradient with respect to the output is −e·exp(−|e|²/2σ²). It is the negative correntropy of the paper up
+    to a factor that makes it tend to the mean square error as σ → ∞, so that learning rates mean the same under
+    both, and a shift that makes it zero at e = 0.
+
+    With `sigma="adaptive"` the width follows the errors, σ = c·s, where
+
+        s ← s + β(min(|e|, κ·s) − s)
+
+    is a running scale of |e|. One outlier moves s by no more than the factor 1 + β(κ − 1); a lasting shift lets
+    it grow geometrically, until the errors count again. A fixed kernel has no way back: when |e| ≫ σ the weight
+    vanishes and nothing is learnt ever again.
+
+    Parameters
+    ----------
+    sigma
+        Kernel width, in the units of the error; an array gives each run its own; or "adaptive".
+    scope
+        "joint": |e|² over the whole output vector, as published. "channel": each output number has its own weight.
+    factor
+        c, the adaptive width in multiples of the scale.
+    memory
+        β, the step of the running scale.
+    bound
+        κ, how much of one error counts, in multiples of the scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> e = np.array([[[3.0, 4.0]]])
+    >>> MCC(sigma=5.0).evaluate(e, {}).weight.round(4)
+    array([[[0.6065]]])
+    >>> MCC(sigma=1e6).evaluate(e, {}).value.round(4)
+    array([12.5])
+
+    References
+    ----------
+    Liu, Pokharel and Principe (2006), "Correntropy: a localized similarity measure".
+    """
+
+    sigma: float | ArrayLike | Literal["adaptive"] = 2.0
+    scope: Scope = "joint"
+    factor: float = 2.0
+    memory: float = 0.05
+    bound: float = 3.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.sigma, str):
+            if self.sigma != "adaptive":
+                raise ValueError(f'sigma: a positive number, an array of them, or "adaptive", not {self.sigma!r}')
+        elif not np.all(np.asarray(self.sigma, dtype=float) > 0):
+            raise ValueError(f"sigma: must be positive, not {self.sigma!r}")
+        if self.scope not in ("joint", "channel"):
+            raise ValueError(f'scope: "joint" or "channel", not {self.scope!r}')
+        if not (self.factor > 0 and 0 < self.memory < 1 and self.bound > 1):
+            raise ValueError("adaptive kernel: needs factor > 0, 0 < memory < 1 and bound > 1")
+
+    def run_arrays(self) -> dict[str, Any]:
+        """Return the parameters that may differ from run to run."""
+        return {} if isinstance(self.sigma, str) else {"sigma": self.sigma}
+
+    def evaluate(self, e: Array, state: State) -> Judgement:
+        """Value and weight of the error e (runs, d, p), and the running scale after it."""
+        xp = namespace(e)
+        squared = squared_modulus(e, self.scope)
+        if isinstance(self.sigma, str):
+            modulus = xp.sqrt(squared)
+            scale = state.get("scale", modulus)
+            # A scale of exactly zero has nothing to grow from.
+            scale = xp.where(scale > 0.0, scale, modulus)
+            step = self.memory * (xp.minimum(modulus, self.bound * scale) - scale)
+            state = {"scale": scale + step}
+            sigma = xp.where(scale > 0.0, self.factor * scale, xp.ones_like(scale))
+        else:
+            sigma = reshape(xp.asarray(self.sigma, dtype=e.dtype, device=e.device), (-1, 1, 1))
+        exponent = -0.5 * squared / (sigma * sigma)
+        value = xp.sum(-sigma * sigma * xp.expm1(exponent), axis=(-2, -1))
+        return Judgement(value, xp.exp(exponent), state)
+
+
+Loss = MSE | MCC

@@ -1,0 +1,161 @@
+"""How a gradient becomes a step: stochastic gradient descent and Adam.
+
+Parameters and gradients are lists of arrays (runs, …). `step` is pure but for the gradients, which it may use
+up: it returns new parameters, the norm of the gradient as it came, and the next state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quatcast.algebra import Array, namespace, reshape
+
+State = dict[str, Any]
+
+
+class Descent(NamedTuple):
+    """New parameters, the norm of the gradient before clipping (runs,), and the next state."""
+
+    parameters: list[Array]
+    norm: Array
+    state: State
+
+
+def global_norm(arrays: list[Array]) -> Array:
+    """Euclidean norm of all arrays together, run by run."""
+    xp = namespace(arrays[0])
+    flat = [reshape(a, (a.shape[0], -1)) for a in arrays]
+    return xp.sqrt(sum(xp.vecdot(a, a) for a in flat))
+
+
+def _clipping(norm: Array, clip: float | None) -> Array:
+    """Return the factor that brings each run's gradient down to the norm `clip`."""
+    if clip is None:
+        return 0.0 * norm + 1.0
+    xp = namespace(norm)
+    return clip / xp.maximum(norm, 0.0 * norm + clip)
+
+
+def _per_run(values: Any, like: Array) -> Array:
+    """Scalar or (runs,) values, shaped to multiply arrays (runs, …) of three axes."""
+    xp = namespace(like)
+    return reshape(xp.asarray(values, dtype=like.dtype, device=like.device), (-1, 1, 1))
+
+
+def _check(rate: Any, clip: float | None) -> None:
+    if not (np.all(np.asarray(rate, dtype=float) > 0) and np.all(np.isfinite(np.asarray(rate, dtype=float)))):
+        raise ValueError(f"rate: must be positive and finite, not {rate!r}")
+    if clip is not None and not clip > 0:
+        raise ValueError(f"clip: must be positive, or None for no clipping, not {clip!r}")
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Stochastic gradient descent with the global norm of the gradient clipped.
+
+    θ ← θ − η·min(1, clip/‖g‖)·g, the norm taken over all parameters together.
+
+    Parameters
+    ----------
+    rate
+        η; an array gives each run its own.
+    clip
+        Largest norm of a gradient (2.0 as published); None for no clipping.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> SGD(rate=0.5, clip=None).step([np.ones((1, 1, 2))], [np.full((1, 1, 2), 0.2)], {}).parameters
+    [array([[[0.9, 0.9]]])]
+    """
+
+    rate: float | ArrayLike = 0.05
+    clip: float | None = 2.0
+
+    def __post_init__(self) -> None:
+        _check(self.rate, self.clip)
+
+    def run_arrays(self) -> dict[str, Any]:
+        """Return the parameters that may differ from run to run."""
+        return {"rate": self.rate}
+
+    def step(self, parameters: list[Array], gradients: list[Array], state: State) -> Descent:
+        """One step down the gradient."""
+        norm = global_norm(gradients)
+        factor = _per_run(self.rate, norm) * _per_run(_clipping(norm, self.clip), norm)
+        moved = []
+        for theta, g in zip(parameters, gradients, strict=True):
+            g *= factor
+            moved.append(theta - g)
+        return Descent(moved, norm, state)
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam: steps normalised by running moments of the gradient.
+
+    m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  θ ← θ − η·m̂/(√v̂ + ε), with m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ).
+
+    Parameters
+    ----------
+    rate
+        η; an array gives each run its own.
+    beta1, beta2
+        Memories of the two moments.
+    epsilon
+        ε.
+    clip
+        Largest norm of a gradient; None for no clipping.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Adam(rate=0.1).step([np.ones((1, 1, 2))], [np.full((1, 1, 2), 7.0)], {}).parameters[0].round(6)
+    array([[[0.9, 0.9]]])
+
+    References
+    ----------
+    Kingma and Ba (2015), "Adam: a method for stochastic optimization".
+    """
+
+    rate: float | ArrayLike = 0.001
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    clip: float | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.rate, self.clip)
+        if not (0 <= self.beta1 < 1 and 0 <= self.beta2 < 1 and self.epsilon > 0):
+            raise ValueError("Adam: needs 0 <= beta1, beta2 < 1 and epsilon > 0")
+
+    def run_arrays(self) -> dict[str, Any]:
+        """Return the parameters that may differ from run to run."""
+        return {"rate": self.rate}
+
+    def step(self, parameters: list[Array], gradients: list[Array], state: State) -> Descent:
+        """One step along the normalised moments."""
+        xp = namespace(gradients[0])
+        norm = global_norm(gradients)
+        clipping = _per_run(_clipping(norm, self.clip), norm)
+        t = state.get("t", 0) + 1
+        first = state.get("first") or [xp.zeros_like(g) for g in gradients]
+        second = state.get("second") or [xp.zeros_like(g) for g in gradients]
+        step_size = _per_run(self.rate, norm) / (1.0 - self.beta1**t)
+        root = (1.0 - self.beta2**t) ** 0.5
+        moved, firsts, seconds = [], [], []
+        for theta, g, m, v in zip(parameters, gradients, first, second, strict=True):
+            g *= clipping
+            m = self.beta1 * m + (1.0 - self.beta1) * g
+            v = self.beta2 * v + (1.0 - self.beta2) * g * g
+            moved.append(theta - step_size * m / (xp.sqrt(v) / root + self.epsilon))
+            firsts.append(m)
+            seconds.append(v)
+        return Descent(moved, norm, {"t": t, "first": firsts, "second": seconds})
+
+
+Optimizer = SGD | Adam

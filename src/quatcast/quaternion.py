@@ -1,0 +1,226 @@
+"""Quaternions as float arrays of shape (…, 4).
+
+The last axis holds (a, b, c, d) = (w, x, y, z) of q = a + bi + cj + dk. Every function works element by
+element over the leading axes, which broadcast as NumPy's do, and returns a new array.
+
+Infinity and NaN follow floating-point arithmetic and are never repaired: a product with one such component
+is NaN throughout, because a product mixes every component with every other.
+
+Examples
+--------
+Turn the point (1, 0, 0) by 90° about the z axis; μ = cos 45° + k sin 45°, and any positive multiple, does it:
+
+>>> mu = [1.0, 0.0, 0.0, 1.0]
+>>> vector(rotation(pure([1.0, 0.0, 0.0]), mu))
+array([0., 1., 0.])
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from quatcast.algebra import H
+
+Quaternion = NDArray[np.float64]
+"""A float array of shape (…, 4)."""
+
+
+def _unit(index: int) -> Quaternion:
+    unit: Quaternion = np.eye(4)[index]
+    unit.flags.writeable = False
+    return unit
+
+
+ONE = _unit(0)
+"""The quaternion 1."""
+I = _unit(1)
+"""The imaginary unit i."""
+J = _unit(2)
+"""The imaginary unit j."""
+K = _unit(3)
+"""The imaginary unit k."""
+
+_INVOLUTIONS = {"i": (1.0, 1.0, -1.0, -1.0), "j": (1.0, -1.0, 1.0, -1.0), "k": (1.0, -1.0, -1.0, 1.0)}
+
+
+def as_quaternion(q: ArrayLike, name: str = "q") -> Quaternion:
+    """Float array (…, 4) of what is given, or an error that calls it by `name`.
+
+    Examples
+    --------
+    >>> as_quaternion([1, 2, 3, 4])
+    array([1., 2., 3., 4.])
+    """
+    q = np.asarray(q, dtype=float)
+    if q.ndim == 0 or q.shape[-1] != 4:
+        raise ValueError(f"{name}: expected quaternions, shape (…, 4), not {q.shape}; pure() makes them of 3-D points")
+    return q
+
+
+def product(p: ArrayLike, q: ArrayLike) -> Quaternion:
+    """Hamilton product p q; the order matters.
+
+    Examples
+    --------
+    >>> product(I, J)
+    array([0., 0., 0., 1.])
+    >>> product(J, I)
+    array([ 0.,  0.,  0., -1.])
+    """
+    return H.multiply(as_quaternion(p, "p"), as_quaternion(q, "q"))
+
+
+def conjugate(q: ArrayLike) -> Quaternion:
+    """Conjugate q* = a − bi − cj − dk.
+
+    Examples
+    --------
+    >>> conjugate([1.0, 2.0, 3.0, 4.0])
+    array([ 1., -2., -3., -4.])
+    """
+    return as_quaternion(q) * (1.0, -1.0, -1.0, -1.0)
+
+
+def modulus(q: ArrayLike) -> NDArray[np.float64]:
+    """Modulus |q| = √(q q*), with neither overflow nor underflow on the way.
+
+    Examples
+    --------
+    >>> float(modulus([1.0, 1.0, 1.0, 1.0]))
+    2.0
+    """
+    return np.asarray(np.hypot.reduce(as_quaternion(q), axis=-1))
+
+
+def inverse(q: ArrayLike) -> Quaternion:
+    """Inverse q⁻¹ = q*/|q|², for which q q⁻¹ = q⁻¹ q = 1.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If any of the quaternions is zero; the message says which.
+
+    Examples
+    --------
+    >>> inverse([0.0, 2.0, 0.0, 0.0])
+    array([ 0. , -0.5, -0. , -0. ])
+    """
+    q = as_quaternion(q)
+    length = modulus(q)[..., np.newaxis]
+    zeros = np.argwhere(length[..., 0] == 0.0)
+    if len(zeros):
+        where = f" at index {tuple(zeros[0].tolist())}" if q.ndim > 1 else ""
+        raise ZeroDivisionError(f"the zero quaternion{where} has no inverse")
+    # Dividing twice keeps |q|² from overflowing or vanishing.
+    return conjugate(q) / length / length
+
+
+def rotation(q: ArrayLike, mu: ArrayLike) -> Quaternion:
+    """Rotation q^μ = μ q μ⁻¹ by a quaternion μ ≠ 0 of any modulus.
+
+    The real part stays; the vector part turns by twice the angle of μ about the vector part of μ.
+
+    Examples
+    --------
+    >>> rotation([1.0, 2.0, 3.0, 4.0], I)
+    array([ 1.,  2., -3., -4.])
+    """
+    mu = as_quaternion(mu, "mu")
+    return product(product(mu, q), inverse(mu))
+
+
+def involution(q: ArrayLike, axis: Literal["i", "j", "k"]) -> Quaternion:
+    """Involution q^i, q^j or q^k: the rotation by 180° about an axis, free of rounding.
+
+    Examples
+    --------
+    >>> involution([1.0, 2.0, 3.0, 4.0], "k")
+    array([ 1., -2., -3.,  4.])
+    """
+    if axis not in _INVOLUTIONS:
+        raise ValueError(f'axis must be "i", "j" or "k", not {axis!r}; rotation() takes any quaternion')
+    return as_quaternion(q) * _INVOLUTIONS[axis]
+
+
+def pure(points: ArrayLike) -> Quaternion:
+    """Pure quaternions xi + yj + zk of 3-D points (…, 3).
+
+    Examples
+    --------
+    >>> pure([1.0, 2.0, 3.0])
+    array([0., 1., 2., 3.])
+    """
+    points = np.asarray(points, dtype=float)
+    if points.ndim == 0 or points.shape[-1] != 3:
+        raise ValueError(f"points: expected 3-D points, shape (…, 3), not {points.shape}")
+    return np.concatenate([np.zeros_like(points[..., :1]), points], axis=-1)
+
+
+def vector(q: ArrayLike) -> NDArray[np.float64]:
+    """Vector part (b, c, d), shape (…, 3): the 3-D points that `pure` takes.
+
+    Examples
+    --------
+    >>> vector([0.0, 1.0, 2.0, 3.0])
+    array([1., 2., 3.])
+    """
+    return as_quaternion(q)[..., 1:].copy()
+
+
+def scalar(q: ArrayLike) -> NDArray[np.float64]:
+    """Real part a, shape (…).
+
+    Examples
+    --------
+    >>> float(scalar([5.0, 1.0, 2.0, 3.0]))
+    5.0
+    """
+    return np.asarray(as_quaternion(q)[..., 0].copy())
+
+
+def left_matrix(q: ArrayLike) -> NDArray[np.float64]:
+    """Real matrix L(q), shape (…, 4, 4), of multiplication from the left: L(q) @ p = q p.
+
+    Examples
+    --------
+    >>> left_matrix(I) @ J
+    array([0., 0., 0., 1.])
+    """
+    return np.asarray(np.einsum("...a,abc->...cb", as_quaternion(q), H.table))
+
+
+def right_matrix(q: ArrayLike) -> NDArray[np.float64]:
+    """Real matrix R(q), shape (…, 4, 4), of multiplication from the right: R(q) @ p = p q.
+
+    Examples
+    --------
+    >>> right_matrix(I) @ J
+    array([ 0.,  0.,  0., -1.])
+    """
+    return np.asarray(np.einsum("...b,abc->...ca", as_quaternion(q), H.table))
+
+
+def random_unit(rng: int | np.random.Generator | None = None, size: int | tuple[int, ...] = ()) -> Quaternion:
+    """Draw unit quaternions, uniform on the sphere: as μ of `rotation`, uniformly random rotations of space.
+
+    Parameters
+    ----------
+    rng
+        A generator to draw from, or a seed for a new one.
+    size
+        Leading axes of the result; one quaternion without it.
+
+    Examples
+    --------
+    >>> mu = random_unit(rng=0, size=3)
+    >>> mu.shape
+    (3, 4)
+    >>> bool(np.allclose(modulus(mu), 1.0))
+    True
+    """
+    shape = (size,) if isinstance(size, int) else size
+    q = np.random.default_rng(rng).standard_normal((*shape, 4))
+    return q / modulus(q)[..., np.newaxis]

@@ -12,7 +12,7 @@ import importlib.util
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, to_device
+from array_api_compat import array_namespace, is_cupy_array, is_torch_array, to_device
 from numpy.typing import NDArray
 
 from quatcast.algebra import Array
@@ -48,4 +48,5 @@ def fetch(array: Array) -> NDArray[Any]:
     """Array as a NumPy array."""
     if isinstance(array, np.ndarray):
         return array
-    return np.asarray(np.from_dlpack(to_device(array, "cpu")))
+    on_gpu = is_cupy_array(array) or is_torch_array(array)
+    return np.asarray(np.from_dlpack(to_device(array, "cpu") if on_gpu else array))

@@ -4,6 +4,9 @@ Every departure that docs/ghr.md lists has two tests here: that the right form h
 not on generic quaternions, so that the first is known to tell them apart.
 """
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -177,11 +180,12 @@ def test_split_activation_line_before(rng):
 
 
 def test_one_derivative_of_the_split_activation_does_not_carry_an_error_back(rng):
-    """The error passes Φ component by component; neither ∂Φ/∂q alone nor a Hamilton product with Φ̄ does it."""
+    """The error passes Φ component by component; not with ∂Φ/∂q alone, a Hamilton product, or no Φ̄."""
     f, d = rng.standard_normal((2, 4))
     e = d - np.tanh(f)
     gradient = ghr.gradient(lambda f: square(d - np.tanh(f)), f)
     close(gradient, -0.5 * slope(f) * e)
+    differs(gradient, -0.5 * e)
     differs(gradient, -0.5 * product(conjugate(ghr.derivative(np.tanh, f)), e))
     not_parallel(gradient, product(slope(f), e))
 
@@ -218,8 +222,8 @@ def test_updates_of_a_static_network(network):
     not_parallel(b1, summed)
 
 
-def test_hidden_layers_are_not_to_learn_four_times_faster(network):
-    """Printed with MCC: Σ_μ δ, which is 4 δ, in the hidden layers and δ in the output layer."""
+def test_no_sum_over_rotations_in_the_layer_updates(network):
+    """The right δ has no μ in it; the printed Σ_μ, in hidden layers alone, would make them learn four times faster."""
     e = error(**network)
     f = matvec(network["W1"], network["v"]) + network["b1"]
     delta = slope(f) * matvec(hermitian(network["W2"]), e)
@@ -285,3 +289,10 @@ def test_recurrent_weights_meet_the_state_before(rng):
     gradient = ghr.gradient(lambda U: square(d - state(U)), U)
     close(gradient, -0.5 * product(delta, conjugate(before)))
     not_parallel(gradient, product(delta, conjugate(state(U))))
+
+
+def test_the_example_of_the_docs_runs():
+    text = (Path(__file__).parents[1] / "docs" / "ghr.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert "assert" in example
+    exec(example, {})

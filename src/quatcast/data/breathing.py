@@ -67,8 +67,7 @@ class Breaths:
         inhale = self.inhale[k]
         x = np.where(phase < inhale, 1 - phase / inhale, (phase - inhale) / (1 - inhale))
         shape = np.cos(np.pi / 2 * x**0.8).clip(0.0) ** (2 * self.sharpness[k])
-        ramp = phase**2 * (3 - 2 * phase)
-        level = self.levels[k] + ramp * (self.levels[k + 1] - self.levels[k])
+        level = self.levels[k] + smoothstep(phase) * (self.levels[k + 1] - self.levels[k])
         return np.asarray(self.depths[k] * shape + level)
 
 
@@ -77,7 +76,7 @@ def breathe(rng: Random, rhythm: Rhythm, seconds: float) -> Breaths:
 
     The logarithms of period and depth are autoregressive from breath to breath and correlated with each other.
     """
-    rows = []
+    rows: list[tuple[float, ...]] = []
     start = -rhythm.period * (1 + rng.random())
     deviation = np.zeros(2)
     slower, deeper = 1.0, 1.0
@@ -102,48 +101,55 @@ def wander(rng: Random, shape: tuple[int, ...], memory: float) -> Floats:
     shocks[0] /= np.sqrt(1 - a * a)
     for t in range(1, shape[0]):
         shocks[t] += a * shocks[t - 1]
-    return shocks
+    return np.asarray(shocks)
+
+
+def smoothstep(x: Floats) -> Floats:
+    """Go smoothly from 0 at x ≤ 0 to 1 at x ≥ 1."""
+    x = np.clip(x, 0.0, 1.0)
+    return np.asarray(x * x * (3 - 2 * x))
 
 
 def moments(rng: Random, gap: float, seconds: float) -> Iterator[float]:
     """Times of events that come every `gap` seconds in the mean, never within a third of that."""
-    time = gap * (0.3 + 0.7 * rng.exponential())
-    while time < seconds:
+    time = 0.0
+    while (time := time + gap * (1 + 2 * rng.exponential()) / 3) < seconds:
         yield time
-        time += gap * (0.3 + 0.7 * rng.exponential())
 
 
 def shifts(rng: Random, times: Floats, gap: float, channels: int) -> Floats:
-    """Changes of posture, (times, channels, 3): steps of unit variance, each taken in about a second."""
-    steps = np.zeros((len(times), channels, 3))
+    """Changes of posture, (times, channels, 3): steps of about unit size, each taken in a second."""
+    posture = np.zeros((len(times), channels, 3))
     for moment in moments(rng, gap, times[-1]):
         size = rng.standard_normal((1, 3)) * (0.6 + 0.4 * rng.standard_normal((channels, 1)))
-        steps += size / (1 + np.exp(-np.clip((times - moment) / 0.2, -50, 50)))[:, None, None]
-    return steps
+        posture += size * smoothstep(times - moment)[:, None, None]
+    return posture
 
 
 def episodes(rng: Random, times: Floats, gap: float, kind: str) -> tuple[Floats, Floats]:
     """Events of one kind: how much each takes the place of breathing, from 0 to 1, and the motion that it adds.
 
-    A talk is phrases, each a gasp and a slow uneven descent; a laugh is a deep push with a fast tremble on top; a
-    cough is a few short pushes.
+    A talk is phrases, each a gasp and a slow uneven descent; a laugh is a deep push with a fast tremble on top;
+    a cough is a few short pushes.
     """
+    shortest, longest, takes_over = {
+        "talk": (3.0, 9.0, 0.85), "laugh": (1.0, 3.0, 0.85), "cough": (0.8, 1.8, 0.3),
+    }[kind]  # fmt: skip
     takeover, motion = np.zeros(len(times)), np.zeros(len(times))
     for moment in moments(rng, gap, times[-1]):
-        low, high = {"talk": (3.0, 9.0), "laugh": (1.0, 3.0), "cough": (0.8, 1.8)}[kind]
-        length, size, pace = rng.uniform(low, high), rng.uniform(0.6, 1.4), rng.uniform(0.8, 1.2)
-        rough = wander(rng, (200,), 8.0)
-        local = times - moment
-        window = np.clip(np.minimum(local, length - local) / 0.6, 0.0, 1.0)
-        inside = np.clip(local, 0.0, length)
-        uneven = np.interp(inside, np.arange(200) / 10, rough)
+        length, size, pace = rng.uniform(shortest, longest), rng.uniform(0.6, 1.4), rng.uniform(0.8, 1.2)
+        rough = wander(rng, (100,), 8.0)
+        span = slice(*np.searchsorted(times, [moment, moment + length]))
+        local = times[span] - moment
+        uneven = np.interp(10 * local, np.arange(100), rough)
         if kind == "talk":
-            phrase = np.mod(inside / (2.4 * pace), 1.0)
-            shape = np.where(phrase < 0.15, phrase / 0.15, 1 - (phrase - 0.15) / 0.85) - 0.2 + 0.3 * uneven
+            phrase = np.mod(local / (2.4 * pace), 1.0)
+            shape = np.where(phrase < 0.15, phrase / 0.15, (1 - phrase) / 0.85) - 0.2 + 0.3 * uneven
         elif kind == "laugh":
-            shape = 1 + 0.25 * np.sin(2 * np.pi * 2.7 * pace * inside) + 0.2 * uneven
+            shape = 1 + 0.25 * np.sin(2 * np.pi * 2.7 * pace * local) + 0.2 * uneven
         else:
-            shape = np.sin(2 * np.pi * 1.4 * pace * inside) ** 2
-        takeover = np.maximum(takeover, window * (0.3 if kind == "cough" else 0.85))
-        motion += size * window * shape
+            shape = np.sin(2 * np.pi * 1.4 * pace * local) ** 2
+        window = np.clip(np.minimum(local, length - local) / 0.6, 0.0, 1.0)
+        takeover[span] = takes_over * window
+        motion[span] += size * window * shape
     return takeover, motion

@@ -72,19 +72,17 @@ def download(
         for name in _shown(checksums, progress):
             try:
                 source.fetch(name, downloader=downloader)
-            except requests.HTTPError as error:
-                reason = f"the server answered {error.response.status_code}"
-                raise ConnectionError(_sentence(source.get_url(name), reason)) from error
-            except requests.RequestException as error:
-                reason = "the connection failed or was cut"
-                raise ConnectionError(_sentence(source.get_url(name), reason)) from error
-            except ValueError as error:
-                reason = "what arrived is not the published file (its sha256 is wrong)"
-                raise ConnectionError(_sentence(source.get_url(name), reason)) from error
+            except (requests.RequestException, ValueError) as error:
+                raise ConnectionError(f"could not download {source.get_url(name)}: {_reason(error)}") from error
 
 
-def _sentence(url: str, reason: str) -> str:
-    return f"could not download {url}: {reason}"
+def _reason(error: Exception) -> str:
+    answer = getattr(error, "response", None)
+    if answer is not None:
+        return f"the server answered {answer.status_code} {answer.reason}"
+    if isinstance(error, OSError):
+        return "the connection failed or was cut"
+    return "what arrived is not the published file (its sha256 is another)"
 
 
 @contextmanager

@@ -106,9 +106,7 @@ def extmarker(
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise FileNotFoundError(f"{folder} is not the ExtMarker folder: {missing[0]}{more} not found there")
     sequences = groupby(sorted(CHECKSUMS), key=lambda name: name[:12])
-    return [
-        _sequence(i, [folder / name for name in names]) for i, (_, names) in enumerate(sequences, start=1)
-    ]
+    return [_sequence(i, [folder / name for name in names]) for i, (_, names) in enumerate(sequences, start=1)]
 
 
 def cached(*, progress: bool = False, base_url: str | None = None, retries: int = 3) -> Path:
@@ -155,9 +153,7 @@ def _table(path: Path) -> NDArray[np.float64]:
     """Read frame, x, y and z of all rows but the last."""
     header, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
     if header.replace('"', "").split(";") != ["Frame", "Timestamp", "x", "y", "z"]:
-        raise ValueError(
-            f'{path}, line 1: the header must be "Frame";"Timestamp";"x";"y";"z", got {header!r}'
-        )
+        raise ValueError(f'{path}, line 1: the header must be "Frame";"Timestamp";"x";"y";"z", got {header!r}')
     if len(lines) < 2:
         raise ValueError(f"{path}: holds no samples")
     rows = []
@@ -168,7 +164,5 @@ def _table(path: Path) -> NDArray[np.float64]:
         except ValueError:
             raise ValueError(f"{path}, line {number}: expected Frame;Timestamp;x;y;z, got {line!r}") from None
         if not np.isfinite(rows[-1]).all() or (len(rows) > 1 and rows[-1][0] <= rows[-2][0]):
-            raise ValueError(
-                f"{path}, line {number}: frames must increase and numbers be finite, got {line!r}"
-            )
+            raise ValueError(f"{path}, line {number}: frames must increase and numbers be finite, got {line!r}")
     return np.array(rows)

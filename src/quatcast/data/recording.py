@@ -47,22 +47,16 @@ class Recording:
         positions = np.array(self.positions, dtype=float)
         times = np.array(self.times, dtype=float)
         if positions.ndim != 3 or positions.shape[2] not in (3, 4) or 0 in positions.shape:
-            raise self._refusal(
-                f"positions must have shape (samples, channels, 3 or 4), got {positions.shape}"
-            )
+            raise self._refusal(f"positions must have shape (samples, channels, 3 or 4), got {positions.shape}")
         channels = tuple(self.channels) or tuple(f"channel{i + 1}" for i in range(positions.shape[1]))
         self._check(positions, times, channels)
         positions.flags.writeable = times.flags.writeable = False
         for field, value in (("positions", positions), ("times", times), ("channels", channels)):
             object.__setattr__(self, field, value)
 
-    def _check(
-        self, positions: NDArray[np.float64], times: NDArray[np.float64], channels: tuple[str, ...]
-    ) -> None:
+    def _check(self, positions: NDArray[np.float64], times: NDArray[np.float64], channels: tuple[str, ...]) -> None:
         if times.shape != positions.shape[:1]:
-            raise self._refusal(
-                f"{len(positions)} samples need times of shape ({len(positions)},), got {times.shape}"
-            )
+            raise self._refusal(f"{len(positions)} samples need times of shape ({len(positions)},), got {times.shape}")
         if len(channels) != positions.shape[1] or len(set(channels)) != len(channels):
             raise self._refusal(f"{positions.shape[1]} channels need as many different names, got {channels}")
         if not (np.isfinite(self.rate) and self.rate > 0):

@@ -51,11 +51,13 @@ class Subject:
     breath: Floats = field(default_factory=lambda: BREATH)
 
 
+TALK = {"talk": (22.0, 12.0), "cough": (80.0, 6.0)}
+LAUGH = {"talk": (22.0, 12.0), "laugh": (25.0, 19.0)}
 SUBJECTS = (
-    Subject("talk", "irregular", 222, Rhythm(5.5, 0.13, 1.3), 12.0, 0.7, 1.0, {"talk": (24, 10.0), "cough": (90, 5.0)}),
+    Subject("talk", "irregular", 222, Rhythm(5.5, 0.13, 1.3), 12.0, 0.7, 1.0, TALK),
     Subject("regular", "regular", 138, Rhythm(6.4, 0.12, 1.5), 14.0),
     Subject("change", "irregular", 130, Rhythm(5.8, 0.10, 1.3, changes=0.25), 15.0, 0.8, 1.0, {"cough": (60, 2.0)}),
-    Subject("laugh-talk", "irregular", 142, Rhythm(5.0, 0.15, 1.4), 10.0, 1.2, 2.0, {"talk": (24, 10.0), "laugh": (25, 15.0)}),
+    Subject("laugh-talk", "irregular", 142, Rhythm(5.0, 0.15, 1.4), 10.0, 1.2, 2.0, LAUGH),
     Subject("regular", "regular", 131, Rhythm(6.1, 0.10, 1.6), 11.5, 0.4, 0.5, {"cough": (70, 6.0)}),
     Subject("regular", "regular", 117, Rhythm(5.6, 0.12, 1.5, pauses=0.12), 9.5),
     Subject("other", "irregular", 73, Rhythm(19.0, 0.12, 1.3, 0.45), 30.0, 3.0, 2.0, {"cough": (40, 4.0)}, DEEP),
@@ -99,7 +101,7 @@ def simulated(
         raise ValueError(f"seconds must be at least one sample ({1 / RATE} s), got {seconds}")
     recordings = []
     for number, subject in enumerate(SUBJECTS, start=1):
-        times = np.arange(int(round((seconds or subject.seconds) * RATE))) / RATE
+        times = np.arange(round((seconds or subject.seconds) * RATE)) / RATE
         clean = Recording(
             name=f"sim-{number}-{subject.name}",
             positions=_positions(np.random.default_rng([seed, number]), subject, times),

@@ -50,7 +50,7 @@ def read_csv(
     name: str | None = None,
     group: str = "",
 ) -> Recording:
-    """Read a recording from a table of text.
+    r"""Read a recording from a table of text.
 
     The columns may be separated by commas, semicolons or tabs; with the latter two a decimal comma is understood.
     An empty or `nan` cell is a missing value. The header line may be left out. With one, a column named `time`,
@@ -80,7 +80,7 @@ def read_csv(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder) / "walk.csv"
-    ...     _ = file.write_text("t;hip.x;hip.y;hip.z\\n0;1,5;0;2\\n0,1;1,75;;2\\n")
+    ...     _ = file.write_text("t;hip.x;hip.y;hip.z\n0;1,5;0;2\n0,1;1,75;;2\n")
     ...     recording = read_csv(file)
     >>> recording, recording.channels
     (Recording('walk', 2 samples, 1 channels, 3-D, 10 Hz), ('hip',))
@@ -130,8 +130,9 @@ class _Table(NamedTuple):
 def _read(path: Path) -> _Table:
     """Split a file into its header and its numbers."""
     text = path.read_text(encoding="utf-8-sig")
-    first = text.partition("\n")[0]
-    delimiter = next((mark for mark in ";\t" if mark in first), ",")
+    # The last line tells: unlike a header, it holds numbers, and none of them a semicolon or a tab.
+    last = text.rstrip("\r\n").rpartition("\n")[2]
+    delimiter = next((mark for mark in ";\t" if mark in last), ",")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     columns: list[str] = []
     rows: list[list[float]] = []
@@ -174,9 +175,7 @@ def _where(path: Path, line: int, at: int, columns: list[str]) -> str:
     return f"{path}, line {line}, column {at + 1}" + (f" ({columns[at]})" if columns else "")
 
 
-def _layout(
-    path: Path, columns: list[str], width: int, dimensions: int | None
-) -> tuple[int, tuple[str, ...]]:
+def _layout(path: Path, columns: list[str], width: int, dimensions: int | None) -> tuple[int, tuple[str, ...]]:
     """Coordinates a channel, and the channels' names where the header gives them."""
     if dimensions not in (None, 3, 4):
         raise ValueError(f"dimensions must be 3 or 4, got {dimensions}")

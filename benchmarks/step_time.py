@@ -1,0 +1,207 @@
+"""Milliseconds a step: every learner at the paper's sizes, classical RTRL, and the floor of bare matrix products.
+
+Run by `make bench`, on one thread, in about a minute. Learner and floor take turns within one run, so that whatever
+else the machine does hits both, and the floor walks as deep as the learner has just walked.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ[variable] = "1"
+
+import platform  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from time import perf_counter  # noqa: E402
+from typing import Any, NamedTuple  # noqa: E402
+
+import numpy as np  # noqa: E402
+from classical import ClassicalRTRL, Floats  # noqa: E402
+
+from quatcast import LMS, MCC, MSE, QLMS, QRNN, RLS, RNN, SGD, Algebra, H, Learner, Persistence, R  # noqa: E402
+
+MARKERS, HORIZON, LAGS = 3, 20, 90
+WARM_UP, BLOCKS, BLOCK = 100, 12, 15
+RATE, CLIP = 0.05, 2.0
+
+
+def breathing(n: int) -> Floats:
+    """Positions (n, markers, 3) like those of chest markers at 10 Hz, scaled to unit variance."""
+    rng = np.random.default_rng(1)
+    phase = np.cumsum(2 * np.pi * 0.025 * (1.0 + 0.15 * np.convolve(rng.normal(size=n), np.ones(30) / 30, "same")))
+    drift = np.cumsum(0.01 * rng.normal(size=n))
+    direction = rng.normal(size=(MARKERS, 3))
+    breath = np.stack([np.cos(phase / 2 - 0.1 * k) ** 4 for k in range(MARKERS)], axis=1)
+    position = breath[:, :, None] * direction + 0.3 * drift[:, None, None] + 0.02 * rng.normal(size=(n, MARKERS, 3))
+    return np.asarray((position - position.mean(axis=0)) / position.std(axis=0))
+
+
+class Samples(NamedTuple):
+    """Inputs and targets as a learner takes them."""
+
+    inputs: list[Floats]
+    targets: list[Floats]
+
+
+def samples(algebra: Algebra, lags: int) -> Samples:
+    """Windows of the breathing signal, as pure quaternions or as plain coordinates."""
+    n = WARM_UP + BLOCKS * BLOCK
+    x = breathing(n + lags + HORIZON)
+    if algebra is H:
+        x = np.concatenate([np.zeros((*x.shape[:2], 1)), x], axis=2)
+    windows = [x[t : t + lags] for t in range(n)]
+    targets = [x[t + lags + HORIZON - 1] for t in range(n)]
+    shape = (-1, 4) if algebra is H else (-1,)
+    return Samples([w.reshape(shape) for w in windows], [y.reshape(shape) for y in targets])
+
+
+class Floor:
+    """The matrix products of one step of a recurrent learner and nothing else.
+
+    The forward products with U, W and V, a product with one of `depth` different matrices U for each step of the walk
+    back, and the products that gather the gradients. With several runs each is one stacked product.
+    """
+
+    def __init__(self, algebra: Algebra, hidden: int, n_inputs: int, n_outputs: int, runs: int | None = None) -> None:
+        rng = np.random.default_rng(2)
+        d, lead = algebra.dimension, () if runs is None else (runs,)
+        most = 64
+
+        def draw(*shape: int) -> Floats:
+            return rng.normal(size=shape)
+
+        self.d = d
+        self.recurrent = [draw(*lead, d * hidden, hidden) for _ in range(most)]
+        self.input, self.readout = draw(*lead, d * hidden, n_inputs), draw(*lead, d * n_outputs, hidden)
+        self.h, self.u = draw(*lead, d, hidden), draw(d, n_inputs)
+        self.slope = draw(*lead, d, d * n_outputs)
+        self.spread = [draw(*lead, d, d * hidden) for _ in range(most)]
+        self.spreads = [draw(*lead, d * k, d * hidden) for k in range(most + 1)]
+        self.befores = [draw(*lead, d * k, hidden) for k in range(most + 1)]
+        self.inputs = [draw(d * k, n_inputs) for k in range(most + 1)]
+
+    def step(self, depth: int) -> None:
+        """Multiply, and throw the results away."""
+        self.h @ self.recurrent[0].mT
+        self.u @ self.input.mT
+        self.h @ self.readout.mT
+        self.slope @ self.readout
+        self.slope.mT @ self.h
+        for k in range(depth):
+            self.spread[k] @ self.recurrent[k]
+        across = self.spreads[depth].mT
+        across @ self.befores[depth]
+        across @ self.inputs[depth]
+
+
+class Timing(NamedTuple):
+    """Median milliseconds of a step of a learner and of its floor, and the median depth of the walks."""
+
+    step: float
+    floor: float
+    depth: int
+
+
+def measure(learner: Learner, data: Samples, floor: Floor | None = None) -> Timing:
+    """Time a learner, and its floor in turns with it."""
+    pairs = iter(zip(*data, strict=True))
+    for _ in range(WARM_UP):
+        learner.update(*next(pairs))
+    steps, floors, depths = [], [], []
+    for _ in range(BLOCKS):
+        block = []
+        for _ in range(BLOCK):
+            u, d = next(pairs)
+            began = perf_counter()
+            step = learner.update(u, d)
+            steps.append(perf_counter() - began)
+            block.append(step.depth)
+        for depth in block if floor else []:
+            began = perf_counter()
+            floor.step(depth)  # type: ignore[union-attr]
+            floors.append(perf_counter() - began)
+        depths += block
+    return Timing(1e3 * np.median(steps), 1e3 * np.median(floors) if floor else np.nan, int(np.median(depths)))
+
+
+def classical(algebra: Algebra, hidden: int, data: Samples, steps: int = 5) -> float:
+    """Median milliseconds of a step of classical RTRL."""
+    d = algebra.dimension
+    stacked = [(u.reshape(-1, d).T, y.reshape(-1, d).T) for u, y in zip(*data, strict=True)]
+    network = ClassicalRTRL(algebra, hidden, stacked[0][0].shape[1], stacked[0][1].shape[1], RATE, CLIP)
+    times = []
+    for u, y in stacked[: steps + 1]:
+        began = perf_counter()
+        network.update(u, y)
+        times.append(perf_counter() - began)
+    return float(1e3 * np.median(times[1:]))
+
+
+def network(kind: type[RNN], hidden: int, loss: Any = None, seeds: Any = 0) -> RNN:
+    """Network with the settings of the paper."""
+    return kind(hidden=(hidden,), loss=loss or MSE(), optimizer=SGD(rate=RATE, clip=CLIP), seeds=seeds)
+
+
+def exponent(hidden: list[int], data: Samples) -> float:
+    """Slope of log(time) against log(hidden units)."""
+    times = [measure(network(QRNN, q), data).step for q in hidden]
+    print("  ".join(f"{q} units {t:.3f} ms" for q, t in zip(hidden, times, strict=True)))
+    return float(np.polyfit(np.log(hidden), np.log(times), 1)[0])
+
+
+def verdict(name: str, value: float, limit: float, at_least: bool = False) -> None:
+    """Print a target and whether it was reached."""
+    reached = value >= limit if at_least else value <= limit
+    sign = ">=" if at_least else "<="
+    print(f"{name:<58}{value:>9.2f}   {sign} {limit:<6g}{'reached' if reached else 'MISSED'}")
+
+
+def main() -> None:
+    """Print the tables and the targets."""
+    print(f"NumPy {np.__version__}, Python {platform.python_version()}, one thread, double precision\n")
+    quaternion, real = samples(H, LAGS), samples(R, LAGS)
+    print(f"{LAGS} lags of {MARKERS} markers; median of {BLOCKS * BLOCK} steps, of 5 for classical RTRL\n")
+    print(f"{'learner':<22}{'ms/step':>9}{'depth':>7}{'floor ms':>10}{'/ floor':>9}{'classical ms':>14}{'faster':>9}")
+    paper: dict[str, tuple[float, float]] = {}
+    for algebra, kind, hidden, data in ((H, QRNN, 45, quaternion), (R, RNN, 90, real)):
+        old = classical(algebra, hidden, data)
+        floor = Floor(algebra, hidden, data.inputs[0].shape[0], data.targets[0].shape[0])
+        for loss in (MSE(), MCC(sigma=2.0)):
+            time = measure(network(kind, hidden, loss), data, floor)
+            name = f"{kind.__name__}-{type(loss).__name__} {hidden} hidden"
+            ratios = time.step / time.floor, old / time.step
+            paper[f"{kind.__name__}-{type(loss).__name__}"] = ratios
+            print(
+                f"{name:<22}{time.step:>9.3f}{time.depth:>7}{time.floor:>10.3f}{ratios[0]:>9.2f}{old:>14.1f}"
+                f"{ratios[1]:>8.0f}x"
+            )
+    others: list[tuple[str, Callable[[], Learner], Samples]] = [
+        ("QLMS", QLMS, quaternion),
+        ("LMS", LMS, real),
+        ("RLS", RLS, real),
+        ("Persistence", Persistence, real),
+    ]
+    for name, make, data in others:
+        print(f"{name:<22}{measure(make(), data).step:>9.3f}")
+
+    print(f"\nGrowth of the QRNN-MSE step with the hidden units, {LAGS} lags:")
+    growth = exponent([20, 28, 40, 57, 80], quaternion)
+
+    runs, short = 16, samples(H, 30)
+    floor = Floor(H, 10, short.inputs[0].shape[0], MARKERS, runs)
+    batch = measure(network(QRNN, 10, seeds=range(runs)), short, floor)
+    alone = measure(network(QRNN, 10), short, Floor(H, 10, short.inputs[0].shape[0], MARKERS))
+    print(f"\nQRNN-MSE, 10 hidden, 30 lags: {alone.step:.3f} ms alone (floor {alone.floor:.3f}); {runs} runs at once")
+    print(f"{batch.step / runs:.4f} ms a run (floor {batch.floor / runs:.4f}, depth {batch.depth})\n")
+
+    verdict("QRNN-MSE 45 hidden: times faster than classical RTRL", paper["QRNN-MSE"][1], 250, at_least=True)
+    verdict("QRNN-MCC 45 hidden: times faster than classical RTRL", paper["QRNN-MCC"][1], 250, at_least=True)
+    verdict("QRNN-MSE 45 hidden: times the floor", paper["QRNN-MSE"][0], 2.5)
+    verdict("QRNN-MCC 45 hidden: times the floor", paper["QRNN-MCC"][0], 2.5)
+    verdict("growth exponent in hidden units, 20 to 80", growth, 2.3)
+    verdict(f"QRNN 10 hidden, {runs} runs: times the floor, per run", batch.step / batch.floor, 3.0)
+
+
+if __name__ == "__main__":
+    main()

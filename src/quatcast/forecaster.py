@@ -1,0 +1,242 @@
+"""A forecaster: a learner, and the rule by which a signal becomes inputs and targets for it.
+
+With lags l and horizon h, the input at time t is u(t) = (x(t−l+1), …, x(t)) and its target is x(t+h). Two rules say
+when a learner may learn from it:
+
+- **causal**: at time t the newest target is x(t), that of u(t−h). So the learner first learns from (u(t−h), x(t)); it
+  runs h samples behind, and is rolled forward over u(t−h+1), …, u(t) with today's weights for the forecast of x(t+h).
+- **look-ahead**: the learner forecasts from u(t) and at once learns from x(t+h), h samples before anyone can know it.
+  That is how published results in this field were made. It needs the whole recording and flatters every method.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from quatcast.learners.base import Learner, check_finite
+from quatcast.learners.persistence import Persistence
+from quatcast.signals import Delays, Floats, ScaleBy, Scaling, as_delays, decode, encode
+
+Labels = Literal["causal", "lookahead"]
+Target = Literal["position", "displacement"]
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """Forecasts of a recording; `numpy.asarray` of it is `positions`.
+
+    Attributes
+    ----------
+    positions
+        (T, channels, dimensions), behind a run axis where the learner has several runs. Row t is the forecast OF
+        sample t, made `horizon` samples before; NaN where there is none.
+    weights
+        (T,), behind the run axis: kernel weight with which sample t was learnt from, NaN where it was not.
+    horizon
+        Samples ahead.
+    labels
+        "causal" or "lookahead".
+    truncated
+        Updates whose gradient was cut off at the learner's `max_depth`.
+    """
+
+    positions: Floats
+    weights: Floats
+    horizon: int
+    labels: Labels
+    truncated: int
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.positions, dtype=dtype, copy=copy)
+
+
+class Forecaster:
+    """Forecast a signal `horizon` samples ahead, learning as it goes.
+
+    Parameters
+    ----------
+    learner
+        What predicts and learns.
+    horizon
+        h, how many samples ahead.
+    lags
+        Samples that make an input: a number l of successive ones, or a list of delays.
+    labels
+        "causal" learns from targets that have arrived; "lookahead" from those h samples ahead, offline only.
+    target
+        "position" as published, or "displacement" from the newest sample. With the latter the inputs are
+        displacements from the newest sample too, and the newest sample itself.
+    scale_by
+        "coordinate" as published, or "channel"; see `Scaling.fit`.
+    train
+        Samples at the start of the recording that the scaling is fitted to.
+
+    Examples
+    --------
+    >>> from quatcast.learners import RLS
+    >>> time = np.arange(900) / 10
+    >>> wave = np.stack([np.sin(time), np.cos(time), 0.3 * np.sin(2 * time)], axis=-1)[:, None, :]
+    >>> forecaster = Forecaster(RLS(), horizon=5, lags=10)
+    >>> forecasts = forecaster.run(wave)
+    >>> bool(np.abs(np.asarray(forecasts) - wave)[300:].max() < 0.01)
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        *,
+        horizon: int,
+        lags: int | Sequence[int] = 30,
+        labels: Labels = "causal",
+        target: Target = "position",
+        scale_by: ScaleBy = "coordinate",
+        train: int = 300,
+    ) -> None:
+        if not isinstance(learner, Learner):
+            raise ValueError(f"learner: a quatcast learner, not {learner!r}")
+        for name, value, known in (
+            ("labels", labels, ("causal", "lookahead")),
+            ("target", target, ("position", "displacement")),
+            ("scale_by", scale_by, ("coordinate", "channel")),
+        ):
+            if value not in known:
+                raise ValueError(f"{name}: one of {', '.join(map(repr, known))}, not {value!r}")
+        for name, number in (("horizon", horizon), ("train", train)):
+            if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
+                raise ValueError(f"{name}: a positive whole number of samples, not {number!r}")
+        if isinstance(learner, Persistence) and target == "displacement":
+            raise ValueError('target: Persistence forecasts positions; use target="position" with it')
+        self.learner, self.horizon, self.labels, self.target = learner, int(horizon), labels, target
+        self.lags, self.scale_by, self.train = lags, scale_by, int(train)
+        self.delays = as_delays(lags)
+        self._waiting: list[Floats] = []
+        self.scaling: Scaling | None = None
+
+    def update(self, sample: ArrayLike) -> Floats:
+        """Take in the newest sample (channels, dimensions) and forecast the one `horizon` samples after it.
+
+        The first `train` samples are kept back until the scaling can be fitted to them; the learner then catches up.
+        Until there is a forecast it is NaN.
+        """
+        if self.labels == "lookahead":
+            raise ValueError(
+                'labels: "lookahead" learns from samples that have not arrived yet, so it cannot run live; '
+                'use labels="causal", or run(positions) on a finished recording'
+            )
+        x = self._check("sample", sample, 2)
+        if self.scaling is None:
+            self._waiting.append(x)
+            if len(self._waiting) < self.train:
+                return self._nothing(x.shape)
+            samples = np.stack(self._waiting)
+            self._begin(samples)
+            self._waiting = []
+            return [self._advance(row) for row in samples][-1]
+        if x.shape != self.scaling.center.shape:
+            raise ValueError(f"sample: shape {self.scaling.center.shape} expected as before, not {x.shape}")
+        return self._advance(x)
+
+    def run(self, positions: ArrayLike) -> Forecasts:
+        """Forecast a whole recording (T, channels, dimensions), beginning anew.
+
+        The scaling is fitted to the first `train` samples before anything else. From sample `train` on, causal
+        forecasts are the very ones that `update` would have given.
+        """
+        x = self._check("positions", positions, 3)
+        if len(x) < self.train:
+            raise ValueError(f"positions: {self.train} samples are needed to fit the scaling, not {len(x)}")
+        self._begin(x[: self.train])
+        h, shape = self.horizon, x.shape
+        runs = (self.learner.runs,) if self.learner.runs else ()
+        forecasts = np.full((*runs, *shape), np.nan)
+        self._weights = np.full((*runs, shape[0]), np.nan)
+        if self.labels == "causal":
+            for t, row in enumerate(x):
+                made = self._advance(row)
+                if t + h < len(x):
+                    forecasts[..., t + h, :, :] = made
+        else:
+            for t in range(len(x) - h):
+                self._observe(x[t])
+                if self._inputs:
+                    forecasts[..., t + h, :, :] = self._learn(x[t], x[t + h], self._inputs[-1], t + h)
+        return Forecasts(forecasts, self._weights, h, self.labels, self._truncated)
+
+    # One sample after the other.
+
+    def _begin(self, training: Floats) -> None:
+        self.scaling = Scaling.fit(training, self.scale_by)
+        moved = training[self.horizon :] - training[: -self.horizon]
+        self._reach = np.ones_like(self.scaling.scale)
+        if self.target == "displacement" and len(moved):
+            self._reach = Scaling.fit_displacement(moved, self.scale_by)
+        channels, dimensions = training.shape[1:]
+        count = channels * (dimensions if self.learner.algebra.dimension == 1 else 1)
+        self.learner.start(count * len(self.delays), count)
+        self._line = Delays(self.delays)
+        self._inputs: deque[Floats] = deque(maxlen=self.horizon + 1)
+        self._samples: deque[Floats] = deque(maxlen=self.horizon + 1)
+        self._time = -1
+        self._truncated = 0
+        self._weights: Floats | None = None
+
+    def _advance(self, x: Floats) -> Floats:
+        """Causal step: learn from the newest sample as a target, then forecast."""
+        self._observe(x)
+        behind = len(self._inputs) > self.horizon
+        if behind:
+            self._learn(self._samples[0], x, self._inputs[0], self._time)
+        if not self._inputs:
+            return self._nothing(x.shape)
+        ahead = list(self._inputs)[1 if behind else 0 :]
+        return self._position(x, self.learner.predict(*ahead))
+
+    def _observe(self, x: Floats) -> None:
+        """Take in a sample and build the input that ends with it."""
+        assert self.scaling is not None
+        self._time += 1
+        self._line.append(self.scaling.apply(x))
+        if self._line.full:
+            window = self._line.lookup()
+            if self.target == "displacement":
+                window[:-1] -= window[-1]
+            numbers = encode(self.learner.algebra, window)
+            self._inputs.append(numbers.reshape(-1, *numbers.shape[2:]))
+            self._samples.append(x)
+
+    def _learn(self, origin: Floats, x: Floats, u: Floats, time: int) -> Floats:
+        """Learn that the input u, made at position `origin`, led to the sample x of a time; forecast it before."""
+        assert self.scaling is not None
+        scaled = self.scaling.apply(x) if self.target == "position" else (x - origin) / self._reach
+        step = self.learner.update(u, encode(self.learner.algebra, scaled))
+        self._truncated += step.truncated
+        if self._weights is not None:
+            weight = np.asarray(step.weight)
+            self._weights[..., time] = weight.mean(axis=-1) if weight.ndim > len(self._weights.shape) - 1 else weight
+        return self._position(origin, step.prediction)
+
+    def _position(self, origin: Floats, output: Floats) -> Floats:
+        """Position that an output stands for."""
+        assert self.scaling is not None
+        scaled = decode(self.learner.algebra, output, *origin.shape)
+        return self.scaling.undo(scaled) if self.target == "position" else origin + scaled * self._reach
+
+    def _nothing(self, shape: tuple[int, ...]) -> Floats:
+        return np.full((self.learner.runs, *shape) if self.learner.runs else shape, np.nan)
+
+    def _check(self, name: str, x: ArrayLike, ndim: int) -> Floats:
+        array = np.asarray(x)
+        if array.dtype.kind not in "fiu":
+            raise ValueError(f"{name}: real numbers expected, not an array of type {array.dtype}")
+        if array.ndim != ndim or 0 in array.shape:
+            expected = "(channels, dimensions)" if ndim == 2 else "(T, channels, dimensions)"
+            raise ValueError(f"{name}: shape {expected} expected, not {array.shape}")
+        check_finite(name, array)
+        return array.astype(np.float64)

@@ -116,8 +116,9 @@ class Forecaster:
         self.learner, self.horizon, self.labels, self.target = learner, int(horizon), labels, target
         self.lags, self.scale_by, self.train = lags, scale_by, int(train)
         self.delays = as_delays(lags)
-        self._waiting: list[Floats] = []
         self.scaling: Scaling | None = None
+        self._waiting: list[Floats] = []
+        self._weights: Floats | None = None
 
     def update(self, sample: ArrayLike) -> Floats:
         """Take in the newest sample (channels, dimensions) and forecast the one `horizon` samples after it.
@@ -156,7 +157,7 @@ class Forecaster:
         h, shape = self.horizon, x.shape
         runs = (self.learner.runs,) if self.learner.runs else ()
         forecasts = np.full((*runs, *shape), np.nan)
-        self._weights = np.full((*runs, shape[0]), np.nan)
+        weights = self._weights = np.full((*runs, shape[0]), np.nan)
         if self.labels == "causal":
             for t, row in enumerate(x):
                 made = self._advance(row)
@@ -167,7 +168,8 @@ class Forecaster:
                 self._observe(x[t])
                 if self._inputs:
                     forecasts[..., t + h, :, :] = self._learn(x[t], x[t + h], self._inputs[-1], t + h)
-        return Forecasts(forecasts, self._weights, h, self.labels, self._truncated)
+        self._weights = None
+        return Forecasts(forecasts, weights, h, self.labels, self._truncated)
 
     # One sample after the other.
 
@@ -185,7 +187,6 @@ class Forecaster:
         self._samples: deque[Floats] = deque(maxlen=self.horizon + 1)
         self._time = -1
         self._truncated = 0
-        self._weights: Floats | None = None
 
     def _advance(self, x: Floats) -> Floats:
         """Causal step: learn from the newest sample as a target, then forecast."""
@@ -219,7 +220,8 @@ class Forecaster:
         self._truncated += step.truncated
         if self._weights is not None:
             weight = np.asarray(step.weight)
-            self._weights[..., time] = weight.mean(axis=-1) if weight.ndim > len(self._weights.shape) - 1 else weight
+            per_channel = weight.ndim == self._weights.ndim
+            self._weights[..., time] = weight.mean(axis=-1) if per_channel else weight
         return self._position(origin, step.prediction)
 
     def _position(self, origin: Floats, output: Floats) -> Floats:

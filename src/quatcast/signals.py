@@ -71,7 +71,7 @@ def as_delays(lags: int | Sequence[int]) -> tuple[int, ...]:
     >>> as_delays(3), as_delays([0, 5, 1])
     ((2, 1, 0), (5, 1, 0))
     """
-    if isinstance(lags, int | np.integer) and not isinstance(lags, bool):
+    if isinstance(lags, int | np.integer):
         if lags < 1:
             raise ValueError(f"lags: at least 1, not {lags!r}")
         return tuple(range(int(lags) - 1, -1, -1))
@@ -150,4 +150,4 @@ class Delays:
     def lookup(self) -> Floats:
         """Samples at the delays, in their order, copied."""
         assert self._buffer is not None
-        return self._buffer[self._end - 1 - self.delays]
+        return np.asarray(self._buffer[self._end - 1 - self.delays])

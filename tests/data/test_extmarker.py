@@ -45,12 +45,13 @@ def test_a_missing_file_is_named(fake_extmarker):
         ("13;25,6;", "6;25,6;", "line 4.*increase"),
         ("6;100;", "6;100;inf;", "line 3"),
         ('"Frame"', '"Time"', "line 1.*header"),
+        ("13;25,6;", "13;25,6;\N{LATIN SMALL LETTER E WITH ACUTE}", "line 4"),
         ("13;25,6;", "12;25,6;", "frames are not those of"),
     ],
 )
 def test_a_malformed_file_is_named_with_its_line(fake_extmarker, old, new, words):
     path = fake_extmarker / sorted(module.CHECKSUMS)[7]
-    path.write_bytes(path.read_bytes().replace(old.encode(), new.encode()))
+    path.write_bytes(path.read_bytes().replace(old.encode(), new.encode("latin-1")))
     with pytest.raises(ValueError, match=words) as caught:
         extmarker(fake_extmarker)
     assert path.name in str(caught.value)

@@ -120,6 +120,15 @@ def test_errors_name_the_place(tmp_path, text, words):
     assert str(caught.value).startswith(str(path))
 
 
+def test_files_that_are_no_tables(tmp_path):
+    latin = table(tmp_path, "t,é.x,é.y,é.z\n0,1,2,3\n", "latin-1")
+    with pytest.raises(ValueError, match="is not UTF-8 text"):
+        read_csv(latin)
+    quoted = table(tmp_path, '1,2,3\n4,5,"6\n' + "7,8,9\n" * 40_000)
+    with pytest.raises(ValueError, match=r"line .*field larger than"):
+        read_csv(quoted, rate=1.0)
+
+
 def test_dimensions_are_checked(tmp_path):
     with pytest.raises(ValueError, match="dimensions must be 3 or 4, got 2"):
         read_csv(table(tmp_path, "1,2\n"), dimensions=2)

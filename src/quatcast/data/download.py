@@ -67,11 +67,17 @@ def download(
         registry={name: f"sha256:{checksum}" for name, checksum in checksums.items()},
         retry_if_failed=retries,
     )
-    downloader = pooch.HTTPDownloader(timeout=timeout)
-    with _quiet(pooch.get_logger()):
+    # One session for all files: it keeps the connection open, and closes it whatever happens (pooch's own does not).
+    with requests.Session() as session, _quiet(pooch.get_logger()):
+
+        def get(url: str, output: str, _: object) -> None:
+            answer = session.get(url, timeout=timeout)
+            answer.raise_for_status()
+            Path(output).write_bytes(answer.content)
+
         for name in _shown(checksums, progress):
             try:
-                source.fetch(name, downloader=downloader)
+                source.fetch(name, downloader=get)
             except (requests.RequestException, ValueError) as error:
                 raise ConnectionError(f"could not download {source.get_url(name)}: {_reason(error)}") from error
 

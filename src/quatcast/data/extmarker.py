@@ -151,7 +151,7 @@ def _sequence(number: int, paths: list[Path]) -> Recording:
 
 def _table(path: Path) -> NDArray[np.float64]:
     """Read frame, x, y and z of all rows but the last."""
-    header, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
+    header, *lines = path.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
     if header.replace('"', "").split(";") != ["Frame", "Timestamp", "x", "y", "z"]:
         raise ValueError(f'{path}, line 1: the header must be "Frame";"Timestamp";"x";"y";"z", got {header!r}')
     if len(lines) < 2:

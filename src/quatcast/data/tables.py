@@ -7,6 +7,7 @@ import io
 import math
 import os
 import re
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -129,37 +130,48 @@ class _Table(NamedTuple):
 
 def _read(path: Path) -> _Table:
     """Split a file into its header and its numbers."""
-    text = path.read_text(encoding="utf-8-sig")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: is not UTF-8 text; save it as such") from None
     # The last line tells: unlike a header, it holds numbers, and none of them a semicolon or a tab.
     last = text.rstrip("\r\n").rpartition("\n")[2]
     delimiter = next((mark for mark in ";\t" if mark in last), ",")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     columns: list[str] = []
     rows: list[list[float]] = []
     lines: list[int] = []
-    width = None
-    for cells in reader:
-        if not cells:
-            continue
-        if width is None:
+    width = 0
+    for line, cells in _cells(path, text, delimiter):
+        if not width:
             width = len(cells)
             if any(_number(cell, delimiter) is None for cell in cells):
                 columns = [cell.strip() for cell in cells]
                 continue
         if len(cells) != width:
-            raise ValueError(f"{path}, line {reader.line_num}: expected {width} columns, got {len(cells)}")
+            raise ValueError(f"{path}, line {line}: expected {width} columns, got {len(cells)}")
         row = []
         for at, cell in enumerate(cells):
             value = _number(cell, delimiter)
             if value is None or math.isinf(value):
-                where = _where(path, reader.line_num, at, columns)
+                where = _where(path, line, at, columns)
                 raise ValueError(f"{where}: expected a finite number or an empty cell, got {cell.strip()!r}")
             row.append(value)
         rows.append(row)
-        lines.append(reader.line_num)
+        lines.append(line)
     if not rows:
         raise ValueError(f"{path}: holds no samples")
     return _Table(columns, np.array(rows), lines)
+
+
+def _cells(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of every line that is not blank."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        for cells in reader:
+            if cells:
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
 
 
 def _number(cell: str, delimiter: str) -> float | None:

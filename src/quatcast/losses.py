@@ -4,7 +4,7 @@ Both are functions of the error e = d − y whose gradient with respect to the o
 square error w = 1; for the correntropy w = exp(−|e|²/2σ²) is the kernel weight that makes outliers count for
 little.
 
-Inside the library errors are stacked arrays (runs, d, p): d components of p numbers. `evaluate` is pure: it
+Inside the library errors are stacked arrays (…, runs, d, p): d components of p numbers. `evaluate` is pure: it
 takes the state of the loss (empty unless the kernel adapts) and returns the next one.
 """
 
@@ -98,7 +98,7 @@ class MSE:
     def evaluate(self, e: Array, state: State) -> Judgement:
         """Value and weight of the error e (runs, d, p)."""
         squared = squared_modulus(e, "joint")
-        return Judgement(0.5 * squared[:, 0, 0], 0.0 * squared + 1.0, state)
+        return Judgement(0.5 * squared[..., 0, 0], 0.0 * squared + 1.0, state)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from quatcast.algebra import Algebra, Array, R
 from quatcast.backend import fetch
 from quatcast.losses import MCC, MSE
 from quatcast.optimizers import SGD, Adam
+from quatcast.replay import Replay
 
 Floats = NDArray[np.float64]
 
@@ -266,7 +267,7 @@ def count_runs(arrays: Mapping[str, Any]) -> int | None:
     return next(iter(lengths.values()), None)
 
 
-_PARTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (MSE, MCC, SGD, Adam)}
+_PARTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (MSE, MCC, SGD, Adam, Replay)}
 
 
 def _describe(name: str, value: Any) -> Any:

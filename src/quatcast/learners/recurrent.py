@@ -11,10 +11,11 @@ import numpy as np
 from quatcast.activations import Pair, activation
 from quatcast.algebra import Array, C, H
 from quatcast.backend import fetch, place
-from quatcast.learners.base import Floats
+from quatcast.learners.base import Floats, Outcome
 from quatcast.learners.gradient import GradientLearner
 from quatcast.losses import MSE, Loss
 from quatcast.optimizers import SGD, Optimizer
+from quatcast.replay import Memory, Replay, window_gradients
 from quatcast.rtrl import Engine, Moment, Network, States
 
 
@@ -43,6 +44,8 @@ class RNN(GradientLearner):
         Relative size at which the rest of the gradient is left out.
     max_depth
         Past steps that are kept; `Step.truncated` tells when they did not suffice.
+    replay
+        What to learn again after each sample, see `quatcast.replay`; None for nothing, as published.
     device
         Where the arrays live, see `quatcast.backend`.
 
@@ -71,6 +74,7 @@ class RNN(GradientLearner):
         init_std: float = 0.02,
         tol: float = 1e-12,
         max_depth: int = 256,
+        replay: Replay | None = None,
         device: str = "cpu",
     ) -> None:
         self.hidden = (int(hidden),) if isinstance(hidden, int | np.integer) else tuple(int(q) for q in hidden)
@@ -86,7 +90,7 @@ class RNN(GradientLearner):
         if max_depth < 1:
             raise ValueError(f"max_depth: at least 1, not {max_depth!r}")
         self.seeds, self.activation, self.init_std = seeds, activation, init_std
-        self.tol, self.max_depth = tol, max_depth
+        self.tol, self.max_depth, self.replay = tol, max_depth, replay
         self._engine = self._make_engine()
         self._configure(loss or MSE(), optimizer or SGD(), device, seeds=seeds)
 
@@ -124,6 +128,7 @@ class RNN(GradientLearner):
         self._history: deque[Moment] = deque(maxlen=self.max_depth)
         self._steps = 0
         self._depth = 0
+        self._memory = Memory(self.replay) if self.replay else None
 
     def _predict(self, inputs: list[Floats]) -> Array:
         net = Network.of(self._leaves)
@@ -146,8 +151,26 @@ class RNN(GradientLearner):
         forgotten = self._steps > len(self._history)
         return walk.gradients, walk.depth, forgotten and not walk.converged
 
+    def _update(self, u: Floats, d: Floats) -> Outcome:
+        outcome = super()._update(u, d)
+        if self._memory is not None:
+            self._memory.append(u, d)
+            self._replay(self._memory)
+        return outcome
+
+    def _replay(self, memory: Memory) -> None:
+        if not memory.ready:
+            return
+        for _ in range(memory.replay.updates):
+            windows, targets = (place(array, self.device) for array in memory.draw())
+            gradients = window_gradients(
+                self._engine, Network.of(self._leaves), self.loss, self._loss_state, windows, targets
+            )
+            self._leaves, _, self._optimizer_state = self.optimizer.step(self._leaves, gradients, self._optimizer_state)
+
     def _state(self) -> dict[str, Any]:
         return super()._state() | {
+            "memory": self._memory.state() if self._memory else None,
             "h": [fetch(h) for h in self._h],
             "history": [[[fetch(a) for a in field] for field in moment] for moment in self._history],
             "steps": self._steps,
@@ -163,6 +186,8 @@ class RNN(GradientLearner):
         )
         self._history = deque(moments, maxlen=self.max_depth)
         self._steps, self._depth = state["steps"], state["depth"]
+        if self._memory:
+            self._memory.restore(state["memory"])
         for rng, saved in zip(self._generators, state["generators"], strict=True):
             rng.bit_generator.state = saved
 

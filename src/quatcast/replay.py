@@ -1,0 +1,166 @@
+"""Learning again from the past: windows of matured samples, drawn at random and run with today's weights.
+
+One pass over a signal teaches a network little of what the signal holds. A replay draws moments that have long had
+their target, lets the network run over the inputs before each from a state of zero, and returns the gradient of the
+mean loss over them. Unlike the walk of `quatcast.rtrl`, all steps of a window use the same weights, so each layer's
+weights are turned into plain real matrices once and everything is ordinary back-propagation through a short window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quatcast.algebra import Array, namespace, reshape
+from quatcast.losses import Loss, State
+from quatcast.rtrl import Engine, Network
+
+
+@dataclass(frozen=True)
+class Replay:
+    """How much a learner replays after each sample.
+
+    Parameters
+    ----------
+    updates
+        Steps of the optimiser after each sample.
+    batch
+        Windows whose mean gradient makes one step.
+    window
+        Inputs that each window runs over.
+    memory
+        Samples that can be drawn; older ones are forgotten.
+    seed
+        Seed of the draws. All runs replay the same windows.
+    """
+
+    updates: int = 1
+    batch: int = 10
+    window: int = 12
+    memory: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("updates", "batch", "window", "memory"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name}: a positive whole number, not {value!r}")
+        if self.memory < self.window:
+            raise ValueError(f"memory: at least one window of {self.window}, not {self.memory}")
+
+
+class Memory:
+    """The last inputs and targets, to draw windows from.
+
+    Examples
+    --------
+    >>> memory = Memory(Replay(batch=2, window=3, memory=5))
+    >>> for t in range(9):
+    ...     memory.append(np.full((1, 1), float(t)), np.full((1, 1), -float(t)))
+    >>> inputs, targets = memory.draw()
+    >>> inputs.shape, bool((inputs[:, -1] == -targets).all())
+    ((2, 3, 1, 1), True)
+    """
+
+    def __init__(self, replay: Replay) -> None:
+        self.replay = replay
+        self.rng = np.random.default_rng(replay.seed)
+        self.inputs: list[NDArray[np.float64]] = []
+        self.targets: list[NDArray[np.float64]] = []
+
+    def append(self, u: NDArray[np.float64], d: NDArray[np.float64]) -> None:
+        """Keep a stacked input (d, m) and its target (d, p)."""
+        self.inputs.append(u)
+        self.targets.append(d)
+        if len(self.inputs) > self.replay.memory:
+            del self.inputs[0], self.targets[0]
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a whole window."""
+        return len(self.inputs) >= self.replay.window
+
+    def draw(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Windows (batch, window, d, m) and the target of the last input of each, (batch, d, p)."""
+        n = self.replay.window
+        ends = self.rng.integers(n, len(self.inputs) + 1, size=self.replay.batch)
+        windows = np.stack([np.stack(self.inputs[end - n : end]) for end in ends])
+        return windows, np.stack([self.targets[end - 1] for end in ends])
+
+    def state(self) -> dict[str, Any]:
+        """Everything, as a tree of arrays and plain values."""
+        return {"inputs": self.inputs, "targets": self.targets, "rng": self.rng.bit_generator.state}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` gave."""
+        self.inputs, self.targets = list(state["inputs"]), list(state["targets"])
+        self.rng.bit_generator.state = state["rng"]
+
+
+def window_gradients(
+    engine: Engine, net: Network, loss: Loss, state: State, windows: Array, targets: Array
+) -> list[Array]:
+    """Gradient of the mean loss over windows (batch, n, d, m) whose last outputs should be targets (batch, d, p).
+
+    Flattened numbers make rows: every layer is h(s) = φ(h(s−1)Uᵀ + v(s)Wᵀ + b) with real matrices, for all runs and
+    windows at once.
+    """
+    xp, algebra = namespace(windows), engine.algebra
+    batch, n, d, m = windows.shape
+    runs = net.bias.shape[0]
+    weights = [(algebra.matrix(layer.recurrent), algebra.matrix(layer.input)) for layer in net.layers]
+    biases = [reshape(layer.bias, (runs, 1, -1)) for layer in net.layers]
+    readout = algebra.matrix(net.weight)
+
+    # Forward: rows are ordered (step, window), so that a step is a slice.
+    flat = reshape(xp.permute_dims(windows, (1, 0, 2, 3)), (n * batch, d * m))
+    v, states, slopes = flat, [], []
+    for (U, W), b in zip(weights, biases, strict=True):
+        driven = v @ W.mT + b
+        h = xp.zeros_like(driven[:, :batch, :])
+        outputs, layer_slopes = [], []
+        for s in range(n):
+            f = driven[:, s * batch : (s + 1) * batch, :]
+            f = f + h @ U.mT if s else f
+            h = engine.activation.value(f)
+            outputs.append(h)
+            layer_slopes.append(engine.activation.slope(f, h))
+        v = xp.concat(outputs, axis=-2)
+        states.append(v)
+        slopes.append(layer_slopes)
+
+    # The error of each window, with the batch before the run axis as the losses expect.
+    output = h @ readout.mT + reshape(net.bias, (runs, 1, -1))
+    output = reshape(xp.permute_dims(output, (1, 0, 2)), (batch, runs, d, -1))
+    error = targets[:, None, :, :] - output
+    slope = -loss.evaluate(error, state).weight * error / batch
+    rows = xp.permute_dims(reshape(slope, (batch, runs, -1)), (1, 0, 2))
+    gradients = [algebra.fold(rows.mT @ h), reshape(xp.sum(rows, axis=-2), net.bias.shape)]
+
+    # Backward, layer by layer from the top: δ(s) = φ′(f(s))·(λ(s) + δ(s+1)U), with λ from the layer above.
+    last = rows @ readout
+    above: list[Array] = [None] * (n - 1) + [last]
+    for k in range(len(weights) - 1, -1, -1):
+        U, W = weights[k]
+        deltas: list[Array] = [None] * n
+        lam = None
+        for s in range(n - 1, -1, -1):
+            back = above[s] if lam is None else (lam if above[s] is None else lam + above[s])
+            deltas[s] = back * slopes[k][s]
+            lam = deltas[s] @ U
+        delta = xp.concat(deltas, axis=-2)
+        inputs = states[k - 1] if k else flat
+        before = xp.concat([xp.zeros_like(states[k][:, :batch, :]), states[k][:, :-batch, :]], axis=-2)
+        gradients = [
+            algebra.fold(delta.mT @ before),
+            algebra.fold(delta.mT @ inputs),
+            reshape(xp.sum(delta, axis=-2), net.layers[k].bias.shape),
+            *gradients,
+        ]
+        if k:
+            spread = delta @ W
+            above = [spread[:, s * batch : (s + 1) * batch, :] for s in range(n)]
+    return gradients

@@ -21,10 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from quatcast.learners.base import Learner, check_finite
 from quatcast.learners.persistence import Persistence
-from quatcast.signals import Delays, Floats, ScaleBy, Scaling, as_delays, decode, encode
+from quatcast.signals import Delays, Embedding, Floats, ScaleBy, Target, as_delays
 
 Labels = Literal["causal", "lookahead"]
-Target = Literal["position", "displacement"]
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,9 @@ class Forecaster:
     labels
         "causal" learns from targets that have arrived; "lookahead" from those h samples ahead, offline only.
     target
-        "position" as published, or "displacement" from the newest sample. With the latter the inputs are
-        displacements from the newest sample too, and the newest sample itself.
+        "position" as published, or "displacement" from the newest sample; see `Embedding`.
     scale_by
-        "coordinate" as published, or "channel"; see `Scaling.fit`.
+        "coordinate" as published, or "channel"; see `Embedding.fit`.
     train
         Samples at the start of the recording that the scaling is fitted to.
 
@@ -116,7 +114,7 @@ class Forecaster:
         self.learner, self.horizon, self.labels, self.target = learner, int(horizon), labels, target
         self.lags, self.scale_by, self.train = lags, scale_by, int(train)
         self.delays = as_delays(lags)
-        self.scaling: Scaling | None = None
+        self.embedding: Embedding | None = None
         self._waiting: list[Floats] = []
         self._weights: Floats | None = None
 
@@ -132,7 +130,7 @@ class Forecaster:
                 'use labels="causal", or run(positions) on a finished recording'
             )
         x = self._check("sample", sample, 2)
-        if self.scaling is None:
+        if self.embedding is None:
             self._waiting.append(x)
             if len(self._waiting) < self.train:
                 return self._nothing(x.shape)
@@ -140,8 +138,8 @@ class Forecaster:
             self._begin(samples)
             self._waiting = []
             return [self._advance(row) for row in samples][-1]
-        if x.shape != self.scaling.center.shape:
-            raise ValueError(f"sample: shape {self.scaling.center.shape} expected as before, not {x.shape}")
+        if x.shape != self.embedding.center.shape:
+            raise ValueError(f"sample: shape {self.embedding.center.shape} expected as before, not {x.shape}")
         return self._advance(x)
 
     def run(self, positions: ArrayLike) -> Forecasts:
@@ -174,11 +172,9 @@ class Forecaster:
     # One sample after the other.
 
     def _begin(self, training: Floats) -> None:
-        self.scaling = Scaling.fit(training, self.scale_by)
-        moved = training[self.horizon :] - training[: -self.horizon]
-        self._reach = np.ones_like(self.scaling.scale)
-        if self.target == "displacement" and len(moved):
-            self._reach = Scaling.fit_displacement(moved, self.scale_by)
+        self.embedding = Embedding.fit(
+            training, self.delays, self.horizon, self.target, self.scale_by, self.learner.algebra
+        )
         channels, dimensions = training.shape[1:]
         count = channels * (dimensions if self.learner.algebra.dimension == 1 else 1)
         self.learner.start(count * len(self.delays), count)
@@ -197,38 +193,28 @@ class Forecaster:
         if not self._inputs:
             return self._nothing(x.shape)
         ahead = list(self._inputs)[1 if behind else 0 :]
-        return self._position(x, self.learner.predict(*ahead))
+        assert self.embedding is not None
+        return self.embedding.position(x, self.learner.predict(*ahead))
 
     def _observe(self, x: Floats) -> None:
         """Take in a sample and build the input that ends with it."""
-        assert self.scaling is not None
+        assert self.embedding is not None
         self._time += 1
-        self._line.append(self.scaling.apply(x))
+        self._line.append(x)
         if self._line.full:
-            window = self._line.lookup()
-            if self.target == "displacement":
-                window[:-1] -= window[-1]
-            numbers = encode(self.learner.algebra, window)
-            self._inputs.append(numbers.reshape(-1, *numbers.shape[2:]))
+            self._inputs.append(self.embedding.input(self._line.lookup()))
             self._samples.append(x)
 
     def _learn(self, origin: Floats, x: Floats, u: Floats, time: int) -> Floats:
         """Learn that the input u, made at position `origin`, led to the sample x of a time; forecast it before."""
-        assert self.scaling is not None
-        scaled = self.scaling.apply(x) if self.target == "position" else (x - origin) / self._reach
-        step = self.learner.update(u, encode(self.learner.algebra, scaled))
+        assert self.embedding is not None
+        step = self.learner.update(u, self.embedding.goal(origin, x))
         self._truncated += step.truncated
         if self._weights is not None:
             weight = np.asarray(step.weight)
             per_channel = weight.ndim == self._weights.ndim
             self._weights[..., time] = weight.mean(axis=-1) if per_channel else weight
-        return self._position(origin, step.prediction)
-
-    def _position(self, origin: Floats, output: Floats) -> Floats:
-        """Position that an output stands for."""
-        assert self.scaling is not None
-        scaled = decode(self.learner.algebra, output, *origin.shape)
-        return self.scaling.undo(scaled) if self.target == "position" else origin + scaled * self._reach
+        return self.embedding.position(origin, step.prediction)
 
     def _nothing(self, shape: tuple[int, ...]) -> Floats:
         return np.full((self.learner.runs, *shape) if self.learner.runs else shape, np.nan)

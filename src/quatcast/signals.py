@@ -1,4 +1,4 @@
-"""How positions become the numbers that a learner sees: scaling, delays, and the algebra's own arrays."""
+"""How positions become the numbers that a learner sees: delays, scaling, and the algebra's own arrays."""
 
 from __future__ import annotations
 
@@ -13,54 +13,7 @@ from quatcast.algebra import Algebra
 
 Floats = NDArray[np.float64]
 ScaleBy = Literal["coordinate", "channel"]
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """An offset and a factor for each coordinate: scaled = (position − center)/scale.
-
-    Examples
-    --------
-    >>> positions = np.array([[[0.0, 0.0, 1.0]], [[2.0, 0.0, 5.0]]])
-    >>> Scaling.fit(positions, by="coordinate").scale
-    array([[1., 1., 2.]])
-    >>> Scaling.fit(positions, by="channel").scale.round(4)
-    array([[1.291, 1.291, 1.291]])
-    """
-
-    center: Floats
-    scale: Floats
-
-    @classmethod
-    def fit(cls, positions: Floats, by: ScaleBy) -> Scaling:
-        """Centre and spread of positions (T, channels, dimensions).
-
-        By "coordinate": the population standard deviation of each, as published. By "channel": one factor for all
-        coordinates of a channel, the root mean square of their deviations, so that turning space turns the scaled
-        signal too. A coordinate that never moves keeps its unit.
-        """
-        center = positions.mean(axis=0)
-        variance = positions.var(axis=0)
-        if by == "channel":
-            variance = np.broadcast_to(variance.mean(axis=-1, keepdims=True), variance.shape)
-        scale = np.sqrt(variance)
-        return cls(center, np.where(scale > 0, scale, 1.0))
-
-    @staticmethod
-    def fit_displacement(displacements: Floats, by: ScaleBy) -> Floats:
-        """Factors that give displacements (T, channels, dimensions) a root mean square of one."""
-        power = np.mean(displacements**2, axis=0)
-        if by == "channel":
-            power = np.broadcast_to(power.mean(axis=-1, keepdims=True), power.shape)
-        return np.where(power > 0, np.sqrt(power), 1.0)
-
-    def apply(self, positions: Floats) -> Floats:
-        """Scaled positions."""
-        return (positions - self.center) / self.scale
-
-    def undo(self, scaled: Floats) -> Floats:
-        """Positions of scaled ones."""
-        return scaled * self.scale + self.center
+Target = Literal["position", "displacement"]
 
 
 def as_delays(lags: int | Sequence[int]) -> tuple[int, ...]:
@@ -151,3 +104,79 @@ class Delays:
         """Samples at the delays, in their order, copied."""
         assert self._buffer is not None
         return np.asarray(self._buffer[self._end - 1 - self.delays])
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Inputs and targets of a learner, scaled.
+
+    - Target "position", as published: samples and target are (x − center)/spread.
+    - Target "displacement": the target is how far the sample lies from the newest one of its input, over the root mean
+      square of such displacements. Each earlier sample of the input is a displacement from the newest one, over the
+      root mean square of its own delay; the newest one is (x − center)/spread. What a short delay tells is then as
+      loud as what a long one tells.
+
+    Attributes
+    ----------
+    center, spread
+        (channels, dimensions), of the positions.
+    loudness
+        (delays, channels, dimensions), by which each sample of an input is divided; None for "position".
+    reach
+        (channels, dimensions), by which a target displacement is divided.
+    """
+
+    algebra: Algebra
+    target: Target
+    center: Floats
+    spread: Floats
+    loudness: Floats | None
+    reach: Floats
+
+    @classmethod
+    def fit(
+        cls, training: Floats, delays: Sequence[int], horizon: int, target: Target, scale_by: ScaleBy, algebra: Algebra
+    ) -> Embedding:
+        """Fit to training samples (T, channels, dimensions).
+
+        By "coordinate" each coordinate has its own scale, as published. By "channel" the coordinates of a channel share
+        one, so that turning space turns the inputs and targets too and does nothing else. What never moves in training
+        keeps its unit.
+        """
+
+        def size(deviations: Floats) -> Floats:
+            power = np.mean(deviations**2, axis=0)
+            if scale_by == "channel":
+                power = np.broadcast_to(power.mean(axis=-1, keepdims=True), power.shape)
+            return np.where(power > 0, np.sqrt(power), 1.0)
+
+        def moved(steps: int) -> Floats:
+            return training[steps:] - training[:-steps] if 0 < steps < len(training) else training[:1] * 0.0
+
+        center = training.mean(axis=0)
+        spread = size(training - center)
+        if target == "position":
+            return cls(algebra, target, center, spread, None, np.ones_like(spread))
+        loudness = np.stack([size(moved(delay - delays[-1])) for delay in delays[:-1]] + [spread])
+        return cls(algebra, target, center, spread, loudness, size(moved(horizon)))
+
+    def input(self, window: Floats) -> Floats:
+        """Numbers of samples (delays, channels, dimensions), the newest last."""
+        if self.loudness is None:
+            scaled = (window - self.center) / self.spread
+        else:
+            scaled = window - window[-1]
+            scaled[-1] = window[-1] - self.center
+            scaled /= self.loudness
+        numbers = encode(self.algebra, scaled)
+        return numbers.reshape(-1, *numbers.shape[2:])
+
+    def goal(self, origin: Floats, x: Floats) -> Floats:
+        """Numbers of the sample x as the target of an input whose newest sample is `origin`."""
+        scaled = (x - self.center) / self.spread if self.target == "position" else (x - origin) / self.reach
+        return encode(self.algebra, scaled)
+
+    def position(self, origin: Floats, output: Floats) -> Floats:
+        """Position that an output stands for, for an input whose newest sample is `origin`."""
+        scaled = decode(self.algebra, output, *origin.shape)
+        return scaled * self.spread + self.center if self.target == "position" else origin + scaled * self.reach

@@ -17,7 +17,7 @@ $(INSTALLED): pyproject.toml
 	@touch $(INSTALLED)
 
 run: $(INSTALLED)   ## The main job, on simulated recordings
-	@$(PY) examples/six_learners.py
+	@$(PY) -m quatcast compare --profile quick
 
 test: check      ## Format, lint, types, layers, doctests and tests
 	$(PY) -m pytest -n auto

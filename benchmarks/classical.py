@@ -37,7 +37,7 @@ class ClassicalRTRL:
     def left(self, weights: Floats) -> Floats:
         """Real matrix (d·p, d·q) of the product with a matrix (d, p, q) of numbers."""
         d, p, q = weights.shape
-        return np.einsum("apq,abc->cpbq", weights, self.table).reshape(d * p, d * q)
+        return np.asarray(np.einsum("apq,abc->cpbq", weights, self.table)).reshape(d * p, d * q)
 
     def update(self, u: Floats, target: Floats) -> Floats:
         """Advance with the input u (d, m), learn from the target (d, p), return the prediction."""

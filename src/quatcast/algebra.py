@@ -81,7 +81,7 @@ class Algebra:
 
     def mixing(self, like: Array) -> tuple[Array, Array]:
         """Return the table as a matrix M[β·d + α, γ] = T[α, β, γ], and Mᵀ, beside the array `like`."""
-        key = (type(like), like.dtype, like.device)
+        key = (type(like), like.dtype, str(like.device))
         if key not in self._mixing:
             d = self.dimension
             matrix = np.ascontiguousarray(self.table.transpose(1, 0, 2)).reshape(d * d, d)

@@ -23,7 +23,7 @@ def _library(device: str) -> tuple[str, str | None]:
     if device == "cpu":
         return "numpy", None
     if device != "cuda":
-        if importlib.util.find_spec(device) is None:
+        if not device.isidentifier() or importlib.util.find_spec(device) is None:
             raise ValueError(f'device: "cpu", "cuda" or an installed array library, not {device!r}')
         return device, None
     if importlib.util.find_spec("cupy") is not None:
@@ -40,7 +40,10 @@ def place(array: NDArray[Any], device: str) -> Array:
     if device == "cpu":
         return array
     library, where = _library(device)
-    xp = array_namespace(importlib.import_module(library).asarray(0.0))
+    module = importlib.import_module(library)
+    if not hasattr(module, "asarray"):
+        raise ValueError(f"device: {library!r} is not an array library")
+    xp = array_namespace(module.asarray(0.0))
     return xp.asarray(np.ascontiguousarray(array), device=where, copy=True)
 
 

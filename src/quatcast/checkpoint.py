@@ -44,10 +44,10 @@ def write(path: str | os.PathLike[str], tree: Any) -> None:
 def read(path: str | os.PathLike[str]) -> Any:
     """Read a tree back; lists and tuples come back as lists."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
             outline = json.loads(str(archive["outline"]))
             arrays = {name: archive[name] for name in archive.files if name != "outline"}
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path}: not a file that quatcast saved ({error})") from error
     if outline.get("format") != _FORMAT:
         raise ValueError(f"{path}: format {outline.get('format')!r}, this version reads {_FORMAT!r}")

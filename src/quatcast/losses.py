@@ -154,8 +154,8 @@ class MCC:
         if isinstance(self.sigma, str):
             if self.sigma != "adaptive":
                 raise ValueError(f'sigma: a positive number, an array of them, or "adaptive", not {self.sigma!r}')
-        elif not np.all(np.asarray(self.sigma, dtype=float) > 0):
-            raise ValueError(f"sigma: must be positive, not {self.sigma!r}")
+        elif not np.all((np.asarray(self.sigma) > 0) & np.isfinite(self.sigma)):
+            raise ValueError(f"sigma: must be positive and finite, not {self.sigma!r}")
         if self.scope not in ("joint", "channel"):
             raise ValueError(f'scope: "joint" or "channel", not {self.scope!r}')
         if not (self.factor > 0 and 0 < self.memory < 1 and self.bound > 1):

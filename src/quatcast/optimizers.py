@@ -6,6 +6,7 @@ up: it returns new parameters, the norm of the gradient as it came, and the next
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -47,10 +48,11 @@ def _per_run(values: Any, like: Array) -> Array:
 
 
 def _check(rate: Any, clip: float | None) -> None:
-    if not (np.all(np.asarray(rate, dtype=float) > 0) and np.all(np.isfinite(np.asarray(rate, dtype=float)))):
+    given = np.asarray(rate)
+    if given.dtype.kind not in "fiu" or not np.all((given > 0) & np.isfinite(given)):
         raise ValueError(f"rate: must be positive and finite, not {rate!r}")
-    if clip is not None and not clip > 0:
-        raise ValueError(f"clip: must be positive, or None for no clipping, not {clip!r}")
+    if clip is not None and not 0 < clip < math.inf:
+        raise ValueError(f"clip: must be positive and finite, or None for no clipping, not {clip!r}")
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,12 @@ class SGD:
     def step(self, parameters: list[Array], gradients: list[Array], state: State) -> Descent:
         """One step down the gradient."""
         norm = global_norm(gradients)
-        factor = _per_run(self.rate, norm) * _per_run(_clipping(norm, self.clip), norm)
-        moved = []
+        factor = -_per_run(self.rate, norm) * _per_run(_clipping(norm, self.clip), norm)
+        # The gradient's memory becomes that of the new parameters: it is still in the cache.
         for theta, g in zip(parameters, gradients, strict=True):
             g *= factor
-            moved.append(theta - g)
-        return Descent(moved, norm, state)
+            g += theta
+        return Descent(gradients, norm, state)
 
 
 @dataclass(frozen=True)

@@ -148,17 +148,18 @@ class Engine:
             Derivative of the loss with respect to the output, (runs, d, p).
         hint
             Depth before which the walk does not look whether it may stop: looking costs as much as a step of
-            the walk, and on a GPU much more, while going too deep changes nothing.
+            the walk, and on a GPU much more. Steps too many are found out from behind, and left out.
         """
         xp, expand = namespace(slope), self.algebra.expand
         top = len(net.layers) - 1
         E = expand(slope)
         readout = [E.mT @ h[-1], slope]
         lam: list[Array] = [0.0] * top + [E @ net.weight]
-        start = _squared_norm(lam[top:])
+        limit = self.tol**2 * _squared_norm(lam[top:])
         spread: list[list[Array]] = [[] for _ in net.layers]
+        trail: list[tuple[Array, ...]] = []
         moments: list[Moment] = []
-        converged = not bool(xp.any(start > 0.0))
+        converged = not bool(xp.any(lam[top] != 0.0))
         if not converged:
             for moment in history:
                 for k in range(top, -1, -1):
@@ -168,23 +169,50 @@ class Engine:
                     if k:
                         lam[k - 1] = lam[k - 1] + E @ moment.between[k - 1]
                 moments.append(moment)
+                trail.append(tuple(lam))
                 # Written so that a run that has become NaN does not keep the others walking.
-                if len(moments) >= hint and not bool(xp.any(_squared_norm(lam) > self.tol**2 * start)):
+                if len(moments) >= hint and not bool(xp.any(_squared_norm(lam) > limit)):
                     converged = True
                     break
-        layers = [self._gradients(layer, k, spread[k], moments) for k, layer in enumerate(net.layers)]
-        return Walk([g for gradients in layers for g in gradients] + readout, len(moments), converged)
+        depth = len(moments)
+        while depth > 1 and not bool(xp.any(_squared_norm(trail[depth - 2]) > limit)):
+            depth, converged = depth - 1, True
+        alive = _alive(trail[: depth - 1], limit) if depth > 1 and limit.shape[0] > 1 else None
+        layers = [
+            self._gradients(layer, k, spread[k][:depth], moments[:depth], alive) for k, layer in enumerate(net.layers)
+        ]
+        return Walk([g for gradients in layers for g in gradients] + readout, depth, converged)
 
-    def _gradients(self, layer: Layer, k: int, spread: list[Array], moments: list[Moment]) -> list[Array]:
+    def _gradients(
+        self, layer: Layer, k: int, spread: list[Array], moments: list[Moment], alive: Array | None
+    ) -> list[Array]:
         """Sum δ(s) ⊗ z(s)ᴴ over the walk for layer k, as one matrix product a weight."""
-        xp = namespace(layer.bias)
+        xp, d = namespace(layer.bias), self.algebra.dimension
         if not moments:
             return [xp.zeros_like(array) for array in layer]
         E = xp.concat(spread, axis=-2)
+        if alive is not None:
+            runs, rows, width = E.shape
+            E = reshape(reshape(E, (runs, rows // d, d * width)) * alive, (runs, rows, width))
         before = xp.concat([moment.before[k] for moment in moments], axis=-2)
         inputs = xp.concat([moment.inputs[k] for moment in moments], axis=-2)
-        delta = xp.sum(E[:, :: self.algebra.dimension, :], axis=-2)
+        delta = xp.sum(E[:, ::d, :], axis=-2)
         return [E.mT @ before, E.mT @ inputs, reshape(delta, layer.bias.shape)]
+
+
+def _alive(trail: Sequence[tuple[Array, ...]], limit: Array) -> Array:
+    """Which moments each run walks through, as ones and zeros (runs, depth, 1).
+
+    A run's walk is over when its own λ has died out, however deep the others still go, so that it is the walk that it
+    would have made alone. `trail` has λ after every moment but the last.
+    """
+    xp, runs = namespace(limit), limit.shape[0]
+    layers = [xp.concat(list(lam), axis=-2) for lam in zip(*trail, strict=True)]
+    squared = sum(xp.sum(reshape(xp.vecdot(lam, lam), (runs, len(trail), -1)), axis=-1) for lam in layers)
+    lives = xp.astype(squared > limit[:, None], limit.dtype)
+    to_come = xp.flip(xp.cumulative_sum(xp.flip(lives, axis=1), axis=1), axis=1)
+    first = xp.ones((runs, 1), dtype=limit.dtype, device=limit.device)
+    return xp.concat([first, xp.astype(to_come > 0.0, limit.dtype)], axis=1)[:, :, None]
 
 
 def _squared_norm(lam: Sequence[Array]) -> Array:

@@ -91,6 +91,7 @@ class Learner(ABC):
         for name, value in (("n_inputs", n_inputs), ("n_outputs", n_outputs)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name}: a positive whole number, not {value!r}")
+        self._check_sizes(int(n_inputs), int(n_outputs))
         self.n_inputs, self.n_outputs = int(n_inputs), int(n_outputs)
         self._start()
         return self
@@ -195,6 +196,9 @@ class Learner(ABC):
 
     # What a concrete learner says.
 
+    def _check_sizes(self, n_inputs: int, n_outputs: int) -> None:  # noqa: B027
+        """Refuse sizes that the learner cannot work with; most take any."""
+
     @abstractmethod
     def _start(self) -> None:
         """Set the initial state for n_inputs and n_outputs."""
@@ -219,7 +223,10 @@ class Learner(ABC):
     def _stack(self, name: str, x: ArrayLike, length: int | None) -> Floats:
         """Check a public array and copy it, components first: (d, length)."""
         d = self.algebra.dimension
-        given = np.asarray(x)
+        try:
+            given = np.asarray(x)
+        except ValueError as error:
+            raise ValueError(f"{name}: an array of numbers expected ({error})") from error
         if given.dtype.kind not in "fiu":
             raise ValueError(f"{name}: real numbers expected, not an array of type {given.dtype}")
         right = given.ndim == 1 if d == 1 else given.ndim == 2 and given.shape[1] == d

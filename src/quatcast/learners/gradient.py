@@ -66,7 +66,7 @@ class GradientLearner(Learner):
 
     def _stacked_leaf(self, array: Floats) -> Array:
         stacked = pack(array) if array.ndim == 4 else array.swapaxes(-1, -2)
-        return place(np.ascontiguousarray(stacked), self.device)
+        return place(np.array(stacked, order="C"), self.device)
 
     def _update(self, u: Floats, d: Floats) -> Outcome:
         prediction = self._forward(place(u, self.device))

@@ -17,9 +17,12 @@ class Persistence(Learner):
     array([3., 4.])
     """
 
+    def _check_sizes(self, n_inputs: int, n_outputs: int) -> None:
+        if n_inputs < n_outputs:
+            raise ValueError(f"n_inputs: at least the {n_outputs} numbers of one sample, not {n_inputs}")
+
     def _start(self) -> None:
-        if self.n_inputs < self.n_outputs:  # type: ignore[operator]
-            raise ValueError(f"n_inputs: at least the {self.n_outputs} numbers of one sample, not {self.n_inputs}")
+        """Nothing to set: the input says it all."""
 
     def _predict(self, inputs: list[Floats]) -> Floats:
         assert self.n_outputs is not None

@@ -77,9 +77,10 @@ class RNN(GradientLearner):
         replay: Replay | None = None,
         device: str = "cpu",
     ) -> None:
-        self.hidden = (int(hidden),) if isinstance(hidden, int | np.integer) else tuple(int(q) for q in hidden)
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(f"hidden: one positive number of units a layer, not {hidden!r}")
+        units = np.atleast_1d(np.asarray(hidden))
+        if units.dtype.kind not in "iu" or units.ndim != 1 or np.any(units < 1):
+            raise ValueError(f"hidden: one positive whole number of units a layer, not {hidden!r}")
+        self.hidden = tuple(int(q) for q in units)
         flat = np.atleast_1d(np.asarray(seeds))
         if flat.dtype.kind not in "iu" or np.any(flat < 0):
             raise ValueError(f"seeds: a whole number from 0, or a sequence of them, not {seeds!r}")
@@ -87,8 +88,8 @@ class RNN(GradientLearner):
             raise ValueError(f"init_std: must not be negative, not {init_std!r}")
         if not 0 <= tol < 1:
             raise ValueError(f"tol: at least 0 and below 1, not {tol!r}")
-        if max_depth < 1:
-            raise ValueError(f"max_depth: at least 1, not {max_depth!r}")
+        if not isinstance(max_depth, int | np.integer) or max_depth < 1:
+            raise ValueError(f"max_depth: a whole number from 1, not {max_depth!r}")
         self.seeds, self.activation, self.init_std = seeds, activation, init_std
         self.tol, self.max_depth, self.replay = tol, max_depth, replay
         self._engine = self._make_engine()
@@ -142,10 +143,8 @@ class RNN(GradientLearner):
         return self._engine.output(net, self._h)
 
     def _gradients(self, slope: Array) -> tuple[list[Array], int, bool]:
-        # Depths of successive walks differ little, so looking begins a little before the last one.
-        walk = self._engine.walk(
-            Network.of(self._leaves), reversed(self._history), self._h, slope, hint=self._depth - 2
-        )
+        # Depths of successive walks differ little, so looking begins at the last one.
+        walk = self._engine.walk(Network.of(self._leaves), reversed(self._history), self._h, slope, hint=self._depth)
         self._depth = walk.depth
         # A walk that arrives at the zero state of the very first step has left nothing out.
         forgotten = self._steps > len(self._history)

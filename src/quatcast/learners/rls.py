@@ -18,8 +18,9 @@ class RLS(Learner):
 
         k = Px/(λ + xᵀPx),    θ ← θ + e kᵀ,    P ← (P − k xᵀP)/λ.
 
-    An input that stops varying would let P grow without bound; the division by λ is therefore left out while the
-    trace of P exceeds that of its initial value.
+    An input that stops varying would let P grow without bound in all directions but its own. While the trace of P
+    exceeds its initial value, only the direction of the input is therefore forgotten, and P must not grow: with
+    s = xᵀPx, P ← P − max(0, s + λ − 1)/(s(λ + s)) Px xᵀP, which has the same fixed point s = 1 − λ for that direction.
 
     Parameters
     ----------
@@ -78,14 +79,15 @@ class RLS(Learner):
         prediction = self._output(x)
         error = d - prediction
         Px = self._P @ x
-        denominator = lam + Px @ x
-        gain = Px / denominator[:, None]
+        s = Px @ x
+        gain = Px / (lam + s)[:, None]
         change = error[:, 0, :, None] * gain[:, None, :]
         self._theta = self._theta + change
+        free = np.trace(self._P, axis1=-2, axis2=-1) <= self._ceiling
+        shrink = np.where(free, 1.0, np.maximum(s + lam - 1.0, 0.0) / np.maximum(s, np.finfo(float).tiny)) / (lam + s)
         # Written as an outer square, the correction keeps P symmetric to the last bit.
-        root = Px / np.sqrt(denominator)[:, None]
+        root = Px * np.sqrt(shrink)[:, None]
         self._P = self._P - root[:, :, None] * root[:, None, :]
-        free = np.trace(self._P, axis1=-2, axis2=-1) < self._ceiling
         self._P /= np.where(free, lam, 1.0)[:, None, None]
         loss = 0.5 * np.sum(error * error, axis=(-2, -1))
         norm = np.linalg.norm(change, axis=(-2, -1))

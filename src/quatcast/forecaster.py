@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from quatcast.learners.base import Learner, check_finite
 from quatcast.learners.persistence import Persistence
-from quatcast.signals import Delays, Embedding, Floats, ScaleBy, Target, as_delays
+from quatcast.signals import Embedding, ScaleBy, Target, as_delays
+from quatcast.sliding import Floats, Sliding
 
 Labels = Literal["causal", "lookahead"]
 
@@ -115,11 +116,14 @@ class Forecaster:
         self.lags, self.scale_by, self.train = lags, scale_by, int(train)
         self.delays = as_delays(lags)
         self.embedding: Embedding | None = None
-        self._waiting: list[Floats] = []
+        self._waiting: list[tuple[Floats, NDArray[np.bool_]]] = []
         self._weights: Floats | None = None
 
-    def update(self, sample: ArrayLike) -> Floats:
+    def update(self, sample: ArrayLike, present: ArrayLike | None = None) -> Floats:
         """Take in the newest sample (channels, dimensions) and forecast the one `horizon` samples after it.
+
+        `present` (channels,) says which channels were really seen; a position that was filled in serves as an input,
+        but is not learnt from.
 
         The first `train` samples are kept back until the scaling can be fitted to them; the learner then catches up.
         Until there is a forecast it is NaN.
@@ -130,17 +134,21 @@ class Forecaster:
                 'use labels="causal", or run(positions) on a finished recording'
             )
         x = self._check("sample", sample, 2)
+        seen = np.ones(len(x), dtype=bool) if present is None else np.asarray(present)
+        if seen.shape != (len(x),) or seen.dtype != np.bool_:
+            raise ValueError(f"present: {len(x)} values True or False expected, not {present!r}")
         if self.embedding is None:
-            self._waiting.append(x)
+            if self._waiting and self._waiting[0][0].shape != x.shape:
+                raise ValueError(f"sample: shape {self._waiting[0][0].shape} expected as before, not {x.shape}")
+            self._waiting.append((x, seen))
             if len(self._waiting) < self.train:
                 return self._nothing(x.shape)
-            samples = np.stack(self._waiting)
-            self._begin(samples)
-            self._waiting = []
-            return [self._advance(row) for row in samples][-1]
+            waiting, self._waiting = self._waiting, []
+            self._begin(np.stack([row for row, _ in waiting]))
+            return [self._advance(*pair) for pair in waiting][-1]
         if x.shape != self.embedding.center.shape:
             raise ValueError(f"sample: shape {self.embedding.center.shape} expected as before, not {x.shape}")
-        return self._advance(x)
+        return self._advance(x, seen)
 
     def run(self, positions: ArrayLike) -> Forecasts:
         """Forecast a whole recording (T, channels, dimensions), beginning anew.
@@ -156,16 +164,17 @@ class Forecaster:
         runs = (self.learner.runs,) if self.learner.runs else ()
         forecasts = np.full((*runs, *shape), np.nan)
         weights = self._weights = np.full((*runs, shape[0]), np.nan)
+        seen = np.ones(shape[1], dtype=bool)
         if self.labels == "causal":
             for t, row in enumerate(x):
-                made = self._advance(row)
+                made = self._advance(row, seen)
                 if t + h < len(x):
                     forecasts[..., t + h, :, :] = made
         else:
             for t in range(len(x) - h):
                 self._observe(x[t])
                 if self._inputs:
-                    forecasts[..., t + h, :, :] = self._learn(x[t], x[t + h], self._inputs[-1], t + h)
+                    forecasts[..., t + h, :, :] = self._learn(x[t], x[t + h], seen, self._inputs[-1], t + h)
         self._weights = None
         return Forecasts(forecasts, weights, h, self.labels, self._truncated)
 
@@ -178,18 +187,19 @@ class Forecaster:
         channels, dimensions = training.shape[1:]
         count = channels * (dimensions if self.learner.algebra.dimension == 1 else 1)
         self.learner.start(count * len(self.delays), count)
-        self._line = Delays(self.delays)
+        self._line = Sliding(self.delays[0] + 1)
+        self._picks = self.delays[0] - np.asarray(self.delays)
         self._inputs: deque[Floats] = deque(maxlen=self.horizon + 1)
         self._samples: deque[Floats] = deque(maxlen=self.horizon + 1)
         self._time = -1
         self._truncated = 0
 
-    def _advance(self, x: Floats) -> Floats:
+    def _advance(self, x: Floats, seen: NDArray[np.bool_]) -> Floats:
         """Causal step: learn from the newest sample as a target, then forecast."""
         self._observe(x)
         behind = len(self._inputs) > self.horizon
         if behind:
-            self._learn(self._samples[0], x, self._inputs[0], self._time)
+            self._learn(self._samples[0], x, seen, self._inputs[0], self._time)
         if not self._inputs:
             return self._nothing(x.shape)
         ahead = list(self._inputs)[1 if behind else 0 :]
@@ -201,14 +211,15 @@ class Forecaster:
         assert self.embedding is not None
         self._time += 1
         self._line.append(x)
-        if self._line.full:
-            self._inputs.append(self.embedding.input(self._line.lookup()))
+        if len(self._line) == self._line.capacity:
+            self._inputs.append(self.embedding.input(self._line.rows[self._picks]))
             self._samples.append(x)
 
-    def _learn(self, origin: Floats, x: Floats, u: Floats, time: int) -> Floats:
+    def _learn(self, origin: Floats, x: Floats, seen: NDArray[np.bool_], u: Floats, time: int) -> Floats:
         """Learn that the input u, made at position `origin`, led to the sample x of a time; forecast it before."""
         assert self.embedding is not None
-        step = self.learner.update(u, self.embedding.goal(origin, x))
+        goal = self.embedding.goal(origin, x)
+        step = self.learner.update(u, goal, None if seen.all() else np.repeat(seen, len(goal) // len(seen)))
         self._truncated += step.truncated
         if self._weights is not None:
             weight = np.asarray(step.weight)

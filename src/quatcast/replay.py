@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quatcast.algebra import Array, namespace, reshape
 from quatcast.losses import Loss, State
 from quatcast.rtrl import Engine, Network
+from quatcast.sliding import Floats, Sliding
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Memory:
     --------
     >>> memory = Memory(Replay(batch=2, window=3, memory=5))
     >>> for t in range(9):
-    ...     memory.append(np.full((1, 1), float(t)), np.full((1, 1), -float(t)))
-    >>> inputs, targets = memory.draw()
+    ...     memory.append(np.full((1, 1), float(t)), np.full((1, 1), -float(t)), None)
+    >>> inputs, targets, present = memory.draw()
     >>> inputs.shape, bool((inputs[:, -1] == -targets).all())
     ((2, 3, 1, 1), True)
     """
@@ -68,42 +68,48 @@ class Memory:
     def __init__(self, replay: Replay) -> None:
         self.replay = replay
         self.rng = np.random.default_rng(replay.seed)
-        self.inputs: list[NDArray[np.float64]] = []
-        self.targets: list[NDArray[np.float64]] = []
+        self.inputs, self.targets, self.present = (Sliding(replay.memory) for _ in range(3))
 
-    def append(self, u: NDArray[np.float64], d: NDArray[np.float64]) -> None:
-        """Keep a stacked input (d, m) and its target (d, p)."""
+    def append(self, u: Floats, d: Floats, present: Floats | None) -> None:
+        """Keep a stacked input (d, m), its target (d, p), and which numbers of the target count (p,)."""
         self.inputs.append(u)
         self.targets.append(d)
-        if len(self.inputs) > self.replay.memory:
-            del self.inputs[0], self.targets[0]
+        self.present.append(np.ones(d.shape[-1]) if present is None else present)
 
     @property
     def ready(self) -> bool:
         """Whether there is a whole window."""
         return len(self.inputs) >= self.replay.window
 
-    def draw(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Windows (batch, window, d, m) and the target of the last input of each, (batch, d, p)."""
+    def draw(self) -> tuple[Floats, Floats, Floats]:
+        """Windows (batch, window, d, m), the targets (batch, d, p) of their last inputs, and what of them counts."""
         n = self.replay.window
-        ends = self.rng.integers(n, len(self.inputs) + 1, size=self.replay.batch)
-        windows = np.stack([np.stack(self.inputs[end - n : end]) for end in ends])
-        return windows, np.stack([self.targets[end - 1] for end in ends])
+        last = self.rng.integers(n - 1, len(self.inputs), size=self.replay.batch)
+        windows = self.inputs.rows[last[:, None] + np.arange(1 - n, 1)]
+        return windows, self.targets.rows[last], self.present.rows[last][:, None, :]
 
     def state(self) -> dict[str, Any]:
         """Everything, as a tree of arrays and plain values."""
-        return {"inputs": self.inputs, "targets": self.targets, "rng": self.rng.bit_generator.state}
+        return {
+            "inputs": self.inputs.rows.copy(),
+            "targets": self.targets.rows.copy(),
+            "present": self.present.rows.copy(),
+            "rng": self.rng.bit_generator.state,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take back what `state` gave."""
-        self.inputs, self.targets = list(state["inputs"]), list(state["targets"])
+        self.inputs.rows, self.targets.rows = state["inputs"], state["targets"]
+        self.present.rows = state["present"]
         self.rng.bit_generator.state = state["rng"]
 
 
 def window_gradients(
-    engine: Engine, net: Network, loss: Loss, state: State, windows: Array, targets: Array
+    engine: Engine, net: Network, loss: Loss, state: State, windows: Array, targets: Array, present: Array
 ) -> list[Array]:
     """Gradient of the mean loss over windows (batch, n, d, m) whose last outputs should be targets (batch, d, p).
+
+    Errors count `present` times, (batch, 1, p) of 0 and 1.
 
     Flattened numbers make rows: every layer is h(s) = φ(h(s−1)Uᵀ + v(s)Wᵀ + b) with real matrices, for all runs and
     windows at once.
@@ -135,7 +141,7 @@ def window_gradients(
     # The error of each window, with the batch before the run axis as the losses expect.
     output = h @ readout.mT + reshape(net.bias, (runs, 1, -1))
     output = reshape(xp.permute_dims(output, (1, 0, 2)), (batch, runs, d, -1))
-    error = targets[:, None, :, :] - output
+    error = (targets[:, None, :, :] - output) * present[:, None, :, :]
     slope = -loss.evaluate(error, state).weight * error / batch
     rows = xp.permute_dims(reshape(slope, (batch, runs, -1)), (1, 0, 2))
     gradients = [algebra.fold(rows.mT @ h), reshape(xp.sum(rows, axis=-2), net.bias.shape)]

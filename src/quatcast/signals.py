@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quatcast.algebra import Algebra
+from quatcast.sliding import Floats
 
-Floats = NDArray[np.float64]
 ScaleBy = Literal["coordinate", "channel"]
 Target = Literal["position", "displacement"]
 
@@ -61,49 +60,6 @@ def decode(algebra: Algebra, numbers: Floats, channels: int, dimensions: int) ->
     if algebra.dimension == 1:
         return numbers.reshape(*numbers.shape[:-1], channels, dimensions)
     return numbers[..., algebra.dimension - dimensions :]
-
-
-class Delays:
-    """The last samples of a signal, to be looked up by delay.
-
-    Samples lie one after the other in a buffer twice as long as the longest delay, so that a lookup of successive
-    delays is a slice.
-
-    Examples
-    --------
-    >>> line = Delays((2, 0))
-    >>> for x in (1.0, 2.0, 3.0):
-    ...     line.append(np.array([x]))
-    >>> line.full, line.lookup()
-    (True, array([[1.],
-           [3.]]))
-    """
-
-    def __init__(self, delays: Sequence[int]) -> None:
-        self.delays = np.asarray(delays)
-        self.span = int(self.delays.max()) + 1
-        self._end = 0
-        self._buffer: Floats | None = None
-
-    def append(self, sample: Floats) -> None:
-        """Take in the newest sample."""
-        if self._buffer is None:
-            self._buffer = np.zeros((2 * self.span, *sample.shape))
-        if self._end == len(self._buffer):
-            self._buffer[: self.span] = self._buffer[self.span :]
-            self._end = self.span
-        self._buffer[self._end] = sample
-        self._end += 1
-
-    @property
-    def full(self) -> bool:
-        """Whether the longest delay has been seen."""
-        return self._end >= self.span
-
-    def lookup(self) -> Floats:
-        """Samples at the delays, in their order, copied."""
-        assert self._buffer is not None
-        return np.asarray(self._buffer[self._end - 1 - self.delays])
 
 
 @dataclass(frozen=True)

@@ -117,15 +117,26 @@ class Learner(ABC):
         with np.errstate(over="ignore", invalid="ignore"):
             return self._public(self._predict(stacked))
 
-    def update(self, u: ArrayLike, d: ArrayLike) -> Step:
-        """Advance one step with the input u and learn from the target d."""
+    def update(self, u: ArrayLike, d: ArrayLike, present: ArrayLike | None = None) -> Step:
+        """Advance one step with the input u and learn from the target d.
+
+        Parameters
+        ----------
+        u
+            Input, (m,) or (m, d) as for `predict`.
+        d
+            Target, (p,) or (p, d).
+        present
+            Which of the p numbers of the target are real, (p,) of bool; the others are not learnt from. All of them
+            if left out.
+        """
         if self.n_inputs is None or self.n_outputs is None:
             stacked = self._stack("u", u, None), self._stack("d", d, None)
             self.start(stacked[0].shape[-1], stacked[1].shape[-1])
         else:
             stacked = self._stack("u", u, self.n_inputs), self._stack("d", d, self.n_outputs)
         with np.errstate(over="ignore", invalid="ignore"):
-            out = self._update(*stacked)
+            out = self._update(*stacked, self._mask(present, stacked[1].shape[-1]))
         return Step(
             self._public(out.prediction),
             self._public(out.error),
@@ -208,8 +219,8 @@ class Learner(ABC):
         """Output (runs, d, p) after stacked inputs (d, m)."""
 
     @abstractmethod
-    def _update(self, u: Floats, d: Floats) -> Outcome:
-        """Learn from a stacked input (d, m) and target (d, p)."""
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
+        """Learn from a stacked input (d, m) and target (d, p), whose error counts `present` times (p,), 0 or 1."""
 
     def _state(self) -> dict[str, Any]:
         """State as a tree of NumPy arrays and plain values."""
@@ -236,6 +247,15 @@ class Learner(ABC):
             raise ValueError(f"{name}: shape {expected} expected by {type(self).__name__}, not {given.shape}")
         check_finite(name, given)
         return np.array(given.reshape(-1, d).T, dtype=np.float64, order="C")
+
+    def _mask(self, present: ArrayLike | None, length: int) -> Floats | None:
+        """Check which numbers of a target are present: (length,) of 0 and 1, None for all."""
+        if present is None:
+            return None
+        given = np.asarray(present)
+        if given.dtype != np.bool_ or given.shape != (length,):
+            raise ValueError(f"present: {length} values True or False expected, not {present!r}")
+        return None if given.all() else given.astype(np.float64)
 
     def _public(self, stacked: Array) -> Floats:
         """Array (p,) or (p, d), behind a run axis if there are runs, of a stacked one (runs, d, p)."""

@@ -68,11 +68,12 @@ class GradientLearner(Learner):
         stacked = pack(array) if array.ndim == 4 else array.swapaxes(-1, -2)
         return place(np.array(stacked, order="C"), self.device)
 
-    def _update(self, u: Floats, d: Floats) -> Outcome:
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
         prediction = self._forward(place(u, self.device))
         error = place(d, self.device) - prediction
-        value, weight, self._loss_state = self.loss.evaluate(error, self._loss_state)
-        gradients, depth, truncated = self._gradients(-weight * error)
+        learnt = error if present is None else error * place(present, self.device)
+        value, weight, self._loss_state = self.loss.evaluate(learnt, self._loss_state)
+        gradients, depth, truncated = self._gradients(-weight * learnt)
         self._leaves, norm, self._optimizer_state = self.optimizer.step(self._leaves, gradients, self._optimizer_state)
         return Outcome(prediction, error, value, weight, norm, depth, truncated)
 

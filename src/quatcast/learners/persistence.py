@@ -28,7 +28,7 @@ class Persistence(Learner):
         assert self.n_outputs is not None
         return inputs[-1][None, :, -self.n_outputs :]
 
-    def _update(self, u: Floats, d: Floats) -> Outcome:
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
         prediction = self._predict([u])
         error = d - prediction
         loss = 0.5 * np.sum(error * error, axis=(-2, -1))

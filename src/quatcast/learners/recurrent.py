@@ -150,10 +150,10 @@ class RNN(GradientLearner):
         forgotten = self._steps > len(self._history)
         return walk.gradients, walk.depth, forgotten and not walk.converged
 
-    def _update(self, u: Floats, d: Floats) -> Outcome:
-        outcome = super()._update(u, d)
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
+        outcome = super()._update(u, d, present)
         if self._memory is not None:
-            self._memory.append(u, d)
+            self._memory.append(u, d, present)
             self._replay(self._memory)
         return outcome
 
@@ -161,10 +161,9 @@ class RNN(GradientLearner):
         if not memory.ready:
             return
         for _ in range(memory.replay.updates):
-            windows, targets = (place(array, self.device) for array in memory.draw())
-            gradients = window_gradients(
-                self._engine, Network.of(self._leaves), self.loss, self._loss_state, windows, targets
-            )
+            drawn = [place(array, self.device) for array in memory.draw()]
+            net = Network.of(self._leaves)
+            gradients = window_gradients(self._engine, net, self.loss, self._loss_state, *drawn)
             self._leaves, _, self._optimizer_state = self.optimizer.step(self._leaves, gradients, self._optimizer_state)
 
     def _state(self) -> dict[str, Any]:

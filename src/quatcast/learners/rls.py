@@ -73,7 +73,7 @@ class RLS(Learner):
     def _predict(self, inputs: list[Floats]) -> Floats:
         return self._output(np.append(inputs[-1][0], 1.0))
 
-    def _update(self, u: Floats, d: Floats) -> Outcome:
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
         x = np.append(u[0], 1.0)
         lam = np.broadcast_to(np.asarray(self.forgetting, dtype=float), (self.runs or 1,))
         prediction = self._output(x)
@@ -81,7 +81,8 @@ class RLS(Learner):
         Px = self._P @ x
         s = Px @ x
         gain = Px / (lam + s)[:, None]
-        change = error[:, 0, :, None] * gain[:, None, :]
+        learnt = error if present is None else error * present
+        change = learnt[:, 0, :, None] * gain[:, None, :]
         self._theta = self._theta + change
         free = np.trace(self._P, axis1=-2, axis2=-1) <= self._ceiling
         shrink = np.where(free, 1.0, np.maximum(s + lam - 1.0, 0.0) / np.maximum(s, np.finfo(float).tiny)) / (lam + s)

@@ -1,0 +1,79 @@
+"""One of every kind of learner, small, for the bank of checks."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quatcast import CLMS, LMS, MCC, QLMS, QRNN, RLS, RNN, SGD, Adam, ComplexRNN, Persistence
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A learner's class and settings, the sizes to try it at, and the settings of each of its runs alone."""
+
+    kind: type
+    settings: dict[str, Any]
+    alone: tuple[dict[str, Any], ...] = ()
+    n_inputs: int = 3
+    n_outputs: int = 2
+
+    def make(self):
+        return self.kind(**self.settings)
+
+    def samples(self, n, seed=0):
+        """Pairs (u, d) as this learner takes them."""
+        rng, d = np.random.default_rng(seed), self.kind.algebra.dimension
+        tail = () if d == 1 else (d,)
+        u, y = rng.normal(size=(n, self.n_inputs, *tail)), rng.normal(size=(n, self.n_outputs, *tail))
+        return list(zip(u, y, strict=True))
+
+    def trained(self, n=12):
+        learner = self.make()
+        for u, d in self.samples(n):
+            learner.update(u, d)
+        return learner
+
+
+SMALL = {"hidden": (3,), "init_std": 0.2}
+
+ZOO = {
+    "persistence": Specimen(Persistence, {}),
+    "lms": Specimen(LMS, {}),
+    "lms-mcc-adam": Specimen(LMS, {"loss": MCC(sigma="adaptive"), "optimizer": Adam(rate=0.01, clip=1.0)}),
+    "lms-runs": Specimen(
+        LMS,
+        {"optimizer": SGD(rate=[0.01, 0.1])},
+        ({"optimizer": SGD(rate=0.01)}, {"optimizer": SGD(rate=0.1)}),
+    ),
+    "clms": Specimen(CLMS, {}),
+    "qlms": Specimen(QLMS, {}),
+    "qlms-ghr-channels": Specimen(QLMS, {"variant": "ghr", "loss": MCC(sigma=1.0, scope="channel")}),
+    "rls": Specimen(RLS, {}),
+    "rls-runs": Specimen(
+        RLS,
+        {"forgetting": [0.9, 0.99], "regularization": 0.5},
+        ({"forgetting": 0.9, "regularization": 0.5}, {"forgetting": 0.99, "regularization": 0.5}),
+    ),
+    "rnn": Specimen(RNN, {**SMALL, "seeds": 1}),
+    "complex-rnn": Specimen(ComplexRNN, {**SMALL, "activation": "sigmoid"}),
+    "qrnn": Specimen(QRNN, {**SMALL, "loss": MCC(sigma=2.0)}),
+    "qrnn-deep": Specimen(
+        QRNN,
+        {"hidden": (3, 2), "init_std": 0.2, "loss": MCC("adaptive", scope="channel"), "optimizer": Adam(rate=0.01)},
+    ),
+    "qrnn-runs": Specimen(
+        QRNN,
+        {**SMALL, "seeds": [4, 9, 4], "loss": MCC([1.0, 2.0, 3.0]), "optimizer": SGD(rate=[0.01, 0.1, 0.2])},
+        (
+            {**SMALL, "seeds": 4, "loss": MCC(1.0), "optimizer": SGD(rate=0.01)},
+            {**SMALL, "seeds": 9, "loss": MCC(2.0), "optimizer": SGD(rate=0.1)},
+            {**SMALL, "seeds": 4, "loss": MCC(3.0), "optimizer": SGD(rate=0.2)},
+        ),
+    ),
+    "rnn-runs-adam": Specimen(
+        RNN,
+        {**SMALL, "seeds": range(3), "optimizer": Adam(rate=0.01)},
+        tuple({**SMALL, "seeds": seed, "optimizer": Adam(rate=0.01)} for seed in range(3)),
+    ),
+}

@@ -1,0 +1,138 @@
+"""Kernels, the correntropy estimate and the two losses."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from quatcast import LMS, MCC, MSE, SGD, C, H, R, correntropy, kernel
+
+errors = arrays(float, (1, 4, 2), elements=st.floats(-3, 3, allow_subnormal=False))
+
+
+def numerical_gradient(loss, e, h=1e-5):
+    gradient = np.zeros_like(e)
+    for index in np.ndindex(e.shape):
+        ahead, behind = e.copy(), e.copy()
+        ahead[index] += h
+        behind[index] -= h
+        gradient[index] = (loss.evaluate(ahead, {}).value[0] - loss.evaluate(behind, {}).value[0]) / (2 * h)
+    return gradient
+
+
+def test_kernels_by_hand():
+    # exp(−25/(2·25)) = exp(−½); 1/√(2π) = 0.3989422804
+    weight, norm = math.exp(-0.5), 0.3989422804014327 / 5.0
+    assert kernel(5.0, 5.0, R) == pytest.approx(1 * norm * weight, rel=1e-14)
+    assert kernel([3.0, 4.0], 5.0, C) == pytest.approx(2 * norm * weight, rel=1e-14)
+    assert kernel([1.0, 2.0, 2.0, 4.0], 5.0) == pytest.approx(4 * norm * weight, rel=1e-14)
+    np.testing.assert_allclose(kernel([0.0, 2.0], 2.0, R), [0.19947114020071635, 0.12098536225957168], rtol=1e-14)
+    assert kernel(np.zeros((3, 2, 4)), 1.0, H).shape == (3, 2)
+
+
+def test_kernel_refuses_the_wrong_number_of_components():
+    with pytest.raises(ValueError, match=r"error: .* 4 components .* not \(3,\)"):
+        kernel([1.0, 2.0, 3.0], 1.0, H)
+
+
+def test_correntropy_by_hand():
+    # Errors of modulus 0 and 2 under σ = 2: mean of 4/(√(2π)·2) and that times exp(−½).
+    desired = [[1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 1.0, 1.0]]
+    output = [[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0]]
+    peak = 2 / math.sqrt(2 * math.pi)
+    assert correntropy(desired, output, sigma=2.0) == pytest.approx(peak * (1 + math.exp(-0.5)) / 2, rel=1e-14)
+
+
+@pytest.mark.parametrize("loss", [MSE(), MCC(sigma=1.5), MCC(sigma=1.5, scope="channel")], ids=repr)
+@given(e=errors)
+def test_gradient_against_finite_differences(loss, e):
+    weight = loss.evaluate(e, {}).weight
+    np.testing.assert_allclose(np.broadcast_to(weight * e, e.shape), numerical_gradient(loss, e), atol=1e-8)
+
+
+@given(e=errors)
+def test_mcc_tends_to_mse(e):
+    wide, square = MCC(sigma=1e5).evaluate(e, {}), MSE().evaluate(e, {})
+    np.testing.assert_allclose(wide.value, square.value, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(wide.weight, square.weight, rtol=1e-7)
+
+
+@given(e=errors)
+def test_mcc_is_bounded(e):
+    judged = MCC(sigma=0.5).evaluate(1e6 * e, {})
+    assert 0.0 <= judged.value[0] <= 0.25
+
+
+def test_channels_are_weighed_apart():
+    e = np.array([[[0.0, 3.0], [0.0, 4.0]]])
+    joint = MCC(sigma=5.0).evaluate(e, {})
+    apart = MCC(sigma=5.0, scope="channel").evaluate(e, {})
+    np.testing.assert_allclose(joint.weight, [[[math.exp(-0.5)]]])
+    np.testing.assert_allclose(apart.weight, [[[1.0, math.exp(-0.5)]]])
+
+
+def scales(loss, moduli):
+    state, found = {}, []
+    for modulus in moduli:
+        state = loss.evaluate(np.array([[[float(modulus)]]]), state).state
+        found.append(float(state["scale"][0, 0, 0]))
+    return found
+
+
+def test_adaptive_scale_by_hand():
+    # s₀ = 2; 2 + ½(1 − 2) = 1.5; 1.5 + ½(min(100, 4.5) − 1.5) = 3
+    assert scales(MCC(sigma="adaptive", memory=0.5, bound=3.0), [2, 1, 100]) == [2.0, 1.5, 3.0]
+
+
+def test_the_width_in_force_is_that_before_the_error():
+    loss = MCC(sigma="adaptive", factor=2.0, memory=0.5)
+    _, _, state = loss.evaluate(np.array([[[2.0]]]), {})
+    assert loss.evaluate(np.array([[[8.0]]]), state).weight.item() == pytest.approx(math.exp(-64 / (2 * 4.0**2)))
+
+
+@given(size=st.floats(10.0, 1e100))
+def test_one_outlier_cannot_drag_the_scale(size):
+    before, after = scales(MCC(sigma="adaptive"), [1.0, size])
+    assert after == pytest.approx(1.1 * before)
+
+
+def test_a_scale_of_zero_starts_over():
+    assert scales(MCC(sigma="adaptive"), [0.0, 0.0, 4.0])[-1] == 4.0
+
+
+def after_a_shift(sigma):
+    """Mean error over the last of 600 steps, the signal having jumped by 20 after 300."""
+    learner = LMS(loss=MCC(sigma=sigma), optimizer=SGD(rate=0.1, clip=None))
+    rng = np.random.default_rng(0)
+    level = np.where(np.arange(600) < 300, 1.0, 21.0) + 0.1 * rng.normal(size=600)
+    moduli = [abs(learner.update([1.0], [target]).error[0]) for target in level]
+    return np.mean(moduli[-50:])
+
+
+def test_a_fixed_kernel_locks_out():
+    assert after_a_shift(2.0) > 15.0
+
+
+def test_the_adaptive_kernel_recovers():
+    assert after_a_shift("adaptive") < 0.2
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MCC(sigma=0.0), "sigma: must be positive"),
+        (lambda: MCC(sigma=[1.0, -1.0]), "sigma: must be positive"),
+        (lambda: MCC(sigma=math.nan), "sigma: must be positive"),
+        (lambda: MCC(sigma=math.inf), "sigma: must be positive"),
+        (lambda: MCC(sigma="adaptative"), "sigma: .*'adaptative'"),
+        (lambda: MCC(scope="marker"), "scope: .*'marker'"),
+        (lambda: MCC(sigma="adaptive", memory=1.5), "memory"),
+        (lambda: MCC(sigma="adaptive", bound=1.0), "bound"),
+    ],
+)
+def test_bad_settings_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -7,6 +7,7 @@ from quatcast.learners.base import Learner, Step
 from quatcast.learners.lms import CLMS, LMS, QLMS
 from quatcast.learners.persistence import Persistence
 from quatcast.learners.recurrent import QRNN, RNN, ComplexRNN
+from quatcast.learners.ridge import QELM, Ridge
 from quatcast.learners.rls import RLS
 
-__all__ = ["CLMS", "LMS", "QLMS", "QRNN", "RLS", "RNN", "ComplexRNN", "Learner", "Persistence", "Step"]
+__all__ = ["CLMS", "LMS", "QELM", "QLMS", "QRNN", "RLS", "RNN", "ComplexRNN", "Learner", "Persistence", "Ridge", "Step"]

@@ -1,0 +1,197 @@
+"""The predictors that can be compared, by name: how each is built from its configuration.
+
+A predictor of one's own is a `Predictor` with a function that builds it; `compare` takes it beside these:
+
+>>> def echo(batch: Batch) -> Forecaster:
+...     return Forecaster(Persistence(), horizon=batch.horizon, lags=1, labels=batch.labels)
+>>> mine = Predictor("echo", "My own", echo)
+>>> mine.labels
+('causal', 'lookahead')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from numpy.typing import ArrayLike
+
+from quatcast.evaluation.records import Configuration
+from quatcast.forecaster import Forecaster, Forecasts, Labels
+from quatcast.learners import LMS, QLMS, QRNN, RLS, RNN, Persistence
+from quatcast.losses import MCC, MSE, Loss
+from quatcast.optimizers import SGD
+
+CLIP = 2.0
+MAX_DEPTH = 128
+"""Past steps that networks keep here; gradients on breathing die out within some thirty."""
+
+
+class Runs(Protocol):
+    """What a predictor's builder gives: something that forecasts a whole recording, as `Forecaster` does."""
+
+    def run(self, positions: ArrayLike, /) -> Forecasts:
+        """Forecast a recording (T, channels, dimensions), beginning anew."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a builder is given: runs that are computed side by side.
+
+    Attributes
+    ----------
+    configurations, seeds
+        One a run. The configurations agree in everything that decides on the shape of arrays.
+    horizon
+        Samples ahead.
+    rate
+        Samples a second.
+    labels
+        "causal" or "lookahead".
+    device
+        Where arrays live, see `quatcast.backend`.
+    """
+
+    configurations: Sequence[Configuration]
+    seeds: Sequence[int]
+    horizon: int
+    rate: float
+    labels: Labels
+    device: str = "cpu"
+
+    def each(self, key: str) -> list[Any]:
+        """Value of a setting in every run."""
+        return [configuration[key] for configuration in self.configurations]
+
+    def common(self, key: str) -> Any:
+        """Value of a setting that all runs share."""
+        return self.configurations[0][key]
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """Something that forecasts, as the protocol sees it.
+
+    Parameters
+    ----------
+    name, title
+        For tables and for people. The name is a key: it must not change once results are stored.
+    build
+        Makes a forecaster of a batch; a function that can be pickled, so that worker processes find it.
+    grid
+        Every value that a setting may take in the published protocol. A setting that is not varied is left out.
+    usual
+        Configuration to begin with, where none is chosen by validation.
+    along_runs
+        Settings whose values may differ among runs of one batch. All others must be the same.
+    seeded
+        Whether it begins with random weights; else one run tells all.
+    labels
+        Label rules that it can live with.
+    takes_missing
+        Whether missing samples (NaN) may be handed to it. For others they are held at the last known value.
+    arrays
+        Attributes of its forecasts, besides positions and weights, that traces keep for the report.
+    """
+
+    name: str
+    title: str
+    build: Callable[[Batch], Runs]
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    usual: Configuration = field(default_factory=dict)
+    along_runs: tuple[str, ...] = ()
+    seeded: bool = False
+    labels: tuple[Labels, ...] = ("causal", "lookahead")
+    takes_missing: bool = False
+    arrays: tuple[str, ...] = ()
+
+    def shape(self, configuration: Configuration) -> tuple[Any, ...]:
+        """What runs must have in common to be computed side by side."""
+        fixed = sorted(set(configuration) - set(self.along_runs))
+        kinds = sorted(key for key in self.along_runs if isinstance(configuration[key], str))
+        return (*((key, configuration[key]) for key in fixed), *kinds)
+
+    def history_bytes(self, configuration: Configuration) -> int:
+        """Memory that one run's past weights take: the larger part of what a run takes."""
+        hidden = int(configuration.get("hidden", 0))
+        return MAX_DEPTH * 8 * hidden * hidden * (4 if self.name.startswith("Q") else 1)
+
+
+def _network(kind: type[RNN], mcc: bool, batch: Batch) -> Forecaster:
+    loss: Loss = MSE()
+    if mcc:
+        loss = MCC(sigma="adaptive" if batch.common("sigma") == "adaptive" else batch.each("sigma"))
+    learner = kind(
+        hidden=(batch.common("hidden"),),
+        loss=loss,
+        optimizer=SGD(rate=batch.each("rate"), clip=CLIP),
+        seeds=list(batch.seeds),
+        max_depth=MAX_DEPTH,
+        device=batch.device,
+    )
+    return Forecaster(learner, horizon=batch.horizon, lags=batch.common("lags"), labels=batch.labels)
+
+
+def _linear(kind: type[LMS], batch: Batch) -> Forecaster:
+    learner = kind(optimizer=SGD(rate=batch.each("rate"), clip=CLIP), device=batch.device)
+    return Forecaster(learner, horizon=batch.horizon, lags=batch.common("lags"), labels=batch.labels)
+
+
+def _rls(batch: Batch) -> Forecaster:
+    learner = RLS(forgetting=batch.each("forgetting"), regularization=1.0)
+    return Forecaster(learner, horizon=batch.horizon, lags=batch.common("lags"), labels=batch.labels)
+
+
+def _persistence(batch: Batch) -> Forecaster:
+    return Forecaster(Persistence(), horizon=batch.horizon, lags=1, labels=batch.labels)
+
+
+LAGS = [10, 30, 50, 70, 90]
+RATES = [0.02, 0.05, 0.1, 0.2]
+LINEAR_RATES = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
+SIGMAS = [1.0, 2.0, 4.0, 8.0, "adaptive"]
+QUATERNION_UNITS = [10, 20, 30, 40, 45]
+REAL_UNITS = [20, 40, 60, 80, 90]
+"""Twice the quaternion units: about as many real numbers to learn, half as many in the state."""
+
+
+def _recurrent(name: str, title: str, kind: type[RNN], units: Sequence[int], mcc: bool) -> Predictor:
+    grid: dict[str, Sequence[Any]] = {"hidden": units, "lags": LAGS, "rate": RATES}
+    usual: dict[str, Any] = {"hidden": units[0], "lags": 30, "rate": 0.05}
+    if mcc:
+        grid["sigma"], usual["sigma"] = SIGMAS, "adaptive"
+    along = ("rate", "sigma") if mcc else ("rate",)
+    return Predictor(name, title, partial(_network, kind, mcc), grid, usual, along, seeded=True)
+
+
+def _filter(name: str, title: str, kind: type[LMS]) -> Predictor:
+    grid: dict[str, Sequence[Any]] = {"lags": LAGS, "rate": LINEAR_RATES}
+    return Predictor(name, title, partial(_linear, kind), grid, {"lags": 30, "rate": 0.01}, ("rate",))
+
+
+# The square of 9·lags numbers a step: longer inputs cost far more than they give.
+RLS_GRID: dict[str, Sequence[Any]] = {"lags": [10, 30], "forgetting": [0.99, 0.995, 0.998, 0.999, 1.0]}
+
+CATALOGUE: dict[str, Predictor] = {
+    predictor.name: predictor
+    for predictor in (
+        _recurrent("QRNN-MCC", "Quaternion network, correntropy", QRNN, QUATERNION_UNITS, mcc=True),
+        _recurrent("QRNN-MSE", "Quaternion network, square error", QRNN, QUATERNION_UNITS, mcc=False),
+        _recurrent("RNN-MCC", "Real network, correntropy", RNN, REAL_UNITS, mcc=True),
+        _recurrent("RNN-MSE", "Real network, square error", RNN, REAL_UNITS, mcc=False),
+        _filter("QLMS", "Quaternion least mean squares", QLMS),
+        _filter("LMS", "Least mean squares", LMS),
+        Predictor("RLS", "Recursive least squares", _rls, RLS_GRID, {"lags": 10, "forgetting": 0.999}, ("forgetting",)),
+        Predictor("persistence", "No motion: the last sample", _persistence),
+    )
+}
+"""Predictors by name, in the order of the tables."""
+
+
+def find(name: str) -> Predictor:
+    """Predictor of a name, or an error that says which there are."""
+    if name not in CATALOGUE:
+        raise ValueError(f"predictors: {name!r} is not known; there are {', '.join(CATALOGUE)}")
+    return CATALOGUE[name]

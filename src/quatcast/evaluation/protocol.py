@@ -1,0 +1,317 @@
+"""The published protocol: choose a configuration by cross-validation, then test it with many seeds.
+
+Samples are counted from 1 here, as in the paper. The scaling is fitted to samples 1…300. Validation learns online
+over samples 1…600 and scores the forecasts of 301…600, with every configuration of the grid; the one with the
+smallest mean RMSE over the seeds is chosen, for each recording, predictor, horizon and label rule by itself. The test
+learns online over the whole recording with that configuration and scores the forecasts of samples 601 and on.
+
+Work is cut into jobs: runs that share the shapes of their arrays and are computed side by side. Jobs are planned from
+the settings alone, so that the same settings always give the same jobs, and with them the same numbers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quatcast.data.recording import Recording
+from quatcast.evaluation.execution import Workers
+from quatcast.evaluation.metrics import score
+from quatcast.evaluation.predictors import Batch, Predictor, find
+from quatcast.evaluation.records import Configuration, Key, NewTrace, Result, Stage, canonical
+from quatcast.evaluation.settings import Settings
+from quatcast.evaluation.store import Store
+from quatcast.forecaster import Labels
+
+TRAIN = 300
+"""Samples that the scaling is fitted to; validation scores those after them."""
+VALIDATION = 600
+"""Samples of the validation; the test scores those after them."""
+
+MAX_RUNS = {"cuda": 2000}
+HISTORY_BYTES = {"cuda": 2**34}
+"""Runs side by side, and bytes of their past weights, where the device is not a CPU with 64 and half a gigabyte."""
+TRACED_HORIZONS = 4
+"""With more horizons than this, traces are kept of the first and the last only."""
+
+Case = tuple[Labels, float, str, str]
+"""Labels, horizon in seconds, predictor, recording: what a configuration is chosen for."""
+
+
+class Run(NamedTuple):
+    """One run of a job."""
+
+    configuration: Configuration
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """Runs of one predictor on one recording, computed side by side."""
+
+    stage: Stage
+    labels: Labels
+    horizon: float
+    predictor: Predictor
+    recording: Recording
+    runs: tuple[Run, ...]
+    traced: bool
+    device: str
+
+    def key(self, run: Run) -> Key:
+        """Key of the result of a run."""
+        text = canonical(run.configuration)
+        return (self.stage, self.labels, self.horizon, self.predictor.name, text, self.recording.name, run.seed)
+
+    @property
+    def cost(self) -> float:
+        """Time that it takes, in an arbitrary unit: something for every sample, something for every number in it."""
+        configuration = self.runs[0].configuration
+        hidden, lags = int(configuration.get("hidden", 1)), int(configuration.get("lags", 1))
+        numbers = len(self.runs) * hidden * (hidden + lags * self.recording.positions.shape[1])
+        return float(len(self.recording) * (1.0 + numbers / 10_000))
+
+
+class Done(NamedTuple):
+    """What a job gave."""
+
+    job: Job
+    results: list[Result]
+    traces: list[NewTrace]
+
+
+def samples_ahead(horizon: float, recording: Recording) -> int:
+    """Horizon in samples of a recording.
+
+    Examples
+    --------
+    >>> samples_ahead(0.5, Recording("demo", np.zeros((9, 1, 3)), np.arange(9) / 10, rate=10.0))
+    5
+    """
+    exact = horizon * recording.rate
+    if round(exact) < 1 or abs(exact - round(exact)) > 0.25:
+        raise ValueError(
+            f"horizons: {horizon:g} s are {exact:.3g} samples of recording {recording.name!r} "
+            f"at {recording.rate:g} Hz, not a whole number"
+        )
+    return round(exact)
+
+
+def check(recordings: Sequence[Recording], settings: Settings) -> None:
+    """Raise a ValueError that names the first recording that the protocol cannot be applied to."""
+    lags = max((c.get("lags", 1) for name in settings.predictors for c in settings.configurations(name)), default=1)
+    for recording in recordings:
+        if len(recording) < VALIDATION + 2:
+            raise ValueError(
+                f"recording {recording.name!r}: has {len(recording)} samples; the test begins after sample "
+                f"{VALIDATION} and needs at least {VALIDATION + 2}"
+            )
+        if np.isnan(recording.positions[:TRAIN]).all(axis=0).any():
+            raise ValueError(f"recording {recording.name!r}: a channel is missing in all of the first {TRAIN} samples")
+        for horizon in settings.horizons:
+            steps = samples_ahead(horizon, recording)
+            if lags + steps > TRAIN:
+                raise ValueError(
+                    f"horizons: {horizon:g} s are {steps} samples of recording {recording.name!r}; together with "
+                    f"{lags} lags they must not exceed the {TRAIN} samples before validation begins"
+                )
+
+
+def plan(
+    stage: Stage,
+    recordings: Sequence[Recording],
+    settings: Settings,
+    configurations: Callable[[Case], Sequence[Configuration]],
+) -> list[Job]:
+    """Jobs of a stage, the longest first, for the configurations that each case is to be run with."""
+    if stage == "validation":
+        recordings = [replace(r, positions=r.positions[:VALIDATION], times=r.times[:VALIDATION]) for r in recordings]
+    horizons = settings.horizons
+    looked_at = horizons if len(horizons) <= TRACED_HORIZONS else [horizons[0], horizons[-1]]
+    jobs = []
+    for name in settings.predictors:
+        predictor = find(name)
+        count = settings.validation_seeds if stage == "validation" else settings.test_seeds
+        seeds = range(count if predictor.seeded else 1)
+        for labels in cast(list[Labels], settings.labels):
+            for horizon in horizons if labels in predictor.labels else []:
+                for recording in recordings:
+                    tried = configurations((labels, horizon, name, recording.name))
+                    for runs in _batches(predictor, tried, seeds, settings):
+                        traced = stage == "test" and runs[0].seed == 0 and horizon in looked_at
+                        at = (stage, labels, horizon, predictor, recording)
+                        jobs.append(Job(*at, runs, traced, settings.device))
+    return sorted(jobs, key=lambda job: -job.cost)
+
+
+def _batches(
+    predictor: Predictor, configurations: Sequence[Configuration], seeds: range, settings: Settings
+) -> Iterator[tuple[Run, ...]]:
+    """Runs of all configurations and seeds, cut into batches that share shapes."""
+    groups: dict[object, list[Run]] = defaultdict(list)
+    for configuration in configurations:
+        groups[predictor.shape(configuration)] += [Run(configuration, seed) for seed in seeds]
+    for runs in groups.values():
+        memory = HISTORY_BYTES.get(settings.device, 2**29) // max(predictor.history_bytes(runs[0].configuration), 1)
+        size = max(1, min(settings.max_runs or MAX_RUNS.get(settings.device, 64), memory))
+        for begin in range(0, len(runs), size):
+            yield tuple(runs[begin : begin + size])
+
+
+def held(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Positions with what is missing held at the last known value, or before any at the first.
+
+    Examples
+    --------
+    >>> held(np.array([np.nan, 1.0, np.nan, 3.0]))
+    array([1., 1., 1., 3.])
+    """
+    known = np.isfinite(positions)
+    index = np.where(known, np.arange(len(positions)).reshape(-1, *(1,) * (positions.ndim - 1)), 0)
+    last = np.maximum.accumulate(index, axis=0)
+    last = np.where(np.maximum.accumulate(known, axis=0), last, np.argmax(known, axis=0))
+    return np.take_along_axis(positions, last, axis=0)
+
+
+def run(job: Job) -> Done:
+    """Do a job; this is what worker processes call."""
+    recording, predictor = job.recording, job.predictor
+    configurations, seeds = zip(*job.runs, strict=True)
+    steps = samples_ahead(job.horizon, recording)
+    began = time.perf_counter()
+    forecaster = predictor.build(Batch(configurations, seeds, steps, recording.rate, job.labels, job.device))
+    forecasts = forecaster.run(recording.positions if predictor.takes_missing else held(recording.positions))
+    seconds = (time.perf_counter() - began) / len(recording)
+    made = np.asarray(forecasts).reshape(len(job.runs), *recording.positions.shape)
+    scores = score(recording.positions, made, start=TRAIN if job.stage == "validation" else VALIDATION)
+    results = [
+        Result(
+            *(job.stage, job.labels, job.horizon, predictor.name, configuration, recording.name, seed),
+            group=recording.group,
+            rmse=float(scores.rmse[i]),
+            nrmse=float(scores.nrmse[i]),
+            mae=float(scores.mae[i]),
+            jitter=float(scores.jitter[i]),
+            max=float(scores.max[i]),
+            diverged=bool(scores.diverged[i]),
+            seconds_per_step=seconds,
+        )
+        for i, (configuration, seed) in enumerate(job.runs)
+    ]
+    if not job.traced:
+        return Done(job, results, [])
+    # The first run that stayed finite shows more than one that did not.
+    i = int(np.argmin(scores.diverged))
+    arrays = {"positions": "forecast", "weights": "weight"} | {name: name for name in predictor.arrays}
+    kept = {new: np.asarray(getattr(forecasts, old)) for old, new in arrays.items()}
+    kept = {name: array[i] if np.asarray(forecasts).ndim == 4 else array for name, array in kept.items()}
+    configuration, seed = job.runs[i]
+    trace = NewTrace(job.labels, job.horizon, predictor.name, configuration, seed, recording.name, kept)
+    return Done(job, results, [trace])
+
+
+def choose(results: Sequence[Result]) -> dict[Case, Configuration]:
+    """Best configuration of each case: fewest diverged runs, then smallest mean RMSE over the others."""
+    cases: dict[Case, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
+    for result in results:
+        case = (result.labels, result.horizon, result.predictor, result.recording)
+        cases[case][canonical(result.configuration)].append(result)
+    return {case: min(tried.items(), key=_rank)[1][0].configuration for case, tried in cases.items()}
+
+
+def _rank(tried: tuple[str, list[Result]]) -> tuple[int, float, str]:
+    text, results = tried
+    finite = [result.rmse for result in results if not result.diverged]
+    return len(results) - len(finite), float(np.mean(finite)) if finite else np.inf, text
+
+
+Progress = Callable[[Stage, float, float], None]
+"""Called with a stage, the cost of what is done of it and the cost of all of it."""
+
+
+def compare(
+    recordings: Sequence[Recording],
+    settings: Settings,
+    store: Store,
+    workers: Workers,
+    progress: Progress = lambda stage, done, total: None,
+) -> int:
+    """Run the protocol and store what it gives; what is stored already is not done again.
+
+    Returns
+    -------
+    Runs that were done now.
+    """
+    check(recordings, settings)
+    _register(recordings, settings, store)
+    began = time.monotonic()
+    elapsed = float(store.meta().get("elapsed", "0"))
+
+    def do(stage: Stage, configurations: Callable[[Case], Sequence[Configuration]]) -> int:
+        jobs = plan(stage, recordings, settings, configurations)
+        stored = store.keys()
+        total, runs = sum(job.cost for job in jobs), 0
+        # A batch is stored whole, but one that the settings have grown since may be there in part.
+        left = [job for job in (_without(job, stored) for job in jobs) if job.runs]
+        if left:
+            store.add_meta(finished="")
+        done = total - sum(job.cost for job in left)
+        progress(stage, done, total)
+        for finished in workers.map(run, left):
+            store.add(finished.results, finished.traces)
+            store.add_meta(elapsed=f"{elapsed + time.monotonic() - began:.1f}")
+            done, runs = done + finished.job.cost, runs + len(finished.results)
+            progress(stage, done, total)
+        return runs
+
+    grids = {name: settings.configurations(name) for name in settings.predictors}
+    # Where there is but one configuration there is nothing to choose.
+    count = do("validation", lambda case: grids[case[2]] if len(grids[case[2]]) > 1 else [])
+    chosen: Mapping[Case, Configuration] = choose(store.results("validation"))
+    count += do("test", lambda case: [chosen.get(case, grids[case[2]][0])])
+    if not store.meta().get("finished"):
+        store.add_meta(finished=_now())
+    return count
+
+
+def _without(job: Job, stored: Set[Key]) -> Job:
+    """Job less the runs that are stored; the trace belongs to the first run."""
+    runs = tuple(run for run in job.runs if job.key(run) not in stored)
+    return replace(job, runs=runs, traced=job.traced and runs[:1] == job.runs[:1])
+
+
+def _register(recordings: Sequence[Recording], settings: Settings, store: Store) -> None:
+    """Write down what the experiment is, once it is clear that it goes with what the store holds."""
+    import platform
+    import tomllib
+
+    from quatcast import __version__
+    from quatcast.evaluation.execution import cores
+
+    meta = store.meta()
+    if "settings" in meta:
+        try:
+            settings.check_extends(Settings.of(tomllib.loads(meta["settings"])))
+        except ValueError as error:
+            raise ValueError(
+                f"{store.path}: holds an experiment with other settings; {error}. Name another folder"
+            ) from None
+    store.add_recordings(recordings)
+    store.add_meta(
+        settings=settings.toml(),
+        version=__version__,
+        data=settings.data if isinstance(settings.data, str) else ", ".join(settings.data),
+        started=meta.get("started", _now()),
+        machine=f"{cores()} cores, {platform.machine()} {platform.system()}, device {settings.device}, "
+        f"Python {platform.python_version()}, NumPy {np.__version__}",
+    )
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z")

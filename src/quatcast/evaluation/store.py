@@ -1,0 +1,293 @@
+"""Where results go: one SQLite file, written by one process, whole after a kill at any moment.
+
+Every batch of rows is one transaction, so that a batch is there whole or not at all. Rows have a key: what is
+stored once is never stored again, and an experiment that was cut short goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quatcast.data.recording import Recording
+from quatcast.evaluation.records import Key, NewTrace, Result, Stage, Timing, Trace, canonical
+from quatcast.forecaster import Labels
+
+__all__ = ["Key", "NewTrace", "Result", "Stage", "Store", "Timing", "Trace", "canonical", "fingerprint"]
+
+VERSION = 1
+"""Of the tables below; a file with another one is refused."""
+
+TABLES = """
+CREATE TABLE results (
+    stage TEXT NOT NULL, labels TEXT NOT NULL, horizon REAL NOT NULL, predictor TEXT NOT NULL,
+    configuration TEXT NOT NULL, recording TEXT NOT NULL, seed INTEGER NOT NULL,
+    "group" TEXT NOT NULL, rmse REAL, nrmse REAL, mae REAL, jitter REAL, max REAL,
+    diverged INTEGER NOT NULL, seconds_per_step REAL NOT NULL,
+    PRIMARY KEY (stage, labels, horizon, predictor, configuration, recording, seed)
+) WITHOUT ROWID;
+CREATE TABLE traces (
+    labels TEXT NOT NULL, horizon REAL NOT NULL, predictor TEXT NOT NULL, recording TEXT NOT NULL,
+    configuration TEXT NOT NULL, seed INTEGER NOT NULL, arrays BLOB NOT NULL,
+    PRIMARY KEY (labels, horizon, predictor, recording)
+);
+CREATE TABLE recordings (
+    name TEXT PRIMARY KEY, "group" TEXT NOT NULL, rate REAL NOT NULL, channels TEXT NOT NULL,
+    fingerprint TEXT NOT NULL, arrays BLOB NOT NULL
+);
+CREATE TABLE timings (
+    predictor TEXT NOT NULL, configuration TEXT NOT NULL, milliseconds REAL NOT NULL,
+    PRIMARY KEY (predictor, configuration)
+);
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+def fingerprint(recording: Recording) -> str:
+    """Checksum of a recording's numbers, by which recordings of the same name are told apart."""
+    digest = hashlib.sha256(f"{recording.positions.shape} {recording.rate!r} {recording.group}".encode())
+    digest.update(recording.times.tobytes())
+    digest.update(recording.positions.tobytes())
+    return digest.hexdigest()
+
+
+class Store:
+    """Results of an experiment in an SQLite file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    create
+        Make it where there is none; without, a missing file is an error.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> row = Result("test", "causal", 2.0, "LMS", {"rate": 0.1}, "sim-1", 0, "", 1.0, 0.5, 0.8, 0.1, 3.0, False, 0.001)
+    >>> with TemporaryDirectory() as folder, Store(Path(folder) / "results.sqlite", create=True) as store:
+    ...     store.add([row])
+    ...     store.add([row])
+    ...     [(result.predictor, result.rmse) for result in store.results("test")]
+    [('LMS', 1.0)]
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = False) -> None:
+        self.path = Path(path)
+        if not create and not self.path.is_file():
+            raise FileNotFoundError(f"{self.path}: there is no such file; `quatcast compare` writes one")
+        if create:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+        try:
+            self._open(create)
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise ValueError(f"{self.path}: not a store of quatcast ({error})") from error
+        except ValueError:
+            self._db.close()
+            raise
+
+    def _open(self, create: bool) -> None:
+        if create:
+            # Readers and the writer then do not wait for each other; where a file system cannot, SQLite stays as it is.
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            with self._transaction():
+                if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                    for statement in filter(str.strip, TABLES.split(";")):
+                        self._db.execute(statement)
+                    self._db.execute(f"PRAGMA user_version = {VERSION}")
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version != VERSION:
+            raise ValueError(f"{self.path}: not a store that this version of quatcast can read (format {version})")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _transaction(self) -> _Transaction:
+        return _Transaction(self._db)
+
+    # Writing.
+
+    def add(self, results: Iterable[Result], traces: Iterable[NewTrace] = ()) -> None:
+        """Store results and traces, all of them or none; what is there already stays as it is."""
+        rows = [(*result.key, result.group, *_scores(result), result.seconds_per_step) for result in results]
+        with self._transaction():
+            self._db.executemany(f"INSERT OR IGNORE INTO results VALUES ({', '.join('?' * 15)})", rows)
+            for trace in traces:
+                text = canonical(trace.configuration)
+                where = (trace.labels, trace.horizon, trace.predictor, trace.recording)
+                arrays = _pack({name: np.asarray(a, dtype=np.float32) for name, a in trace.arrays.items()})
+                row = (*where, text, trace.seed, arrays)
+                self._db.execute("INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def add_recordings(self, recordings: Iterable[Recording]) -> None:
+        """Store the recordings that results are about; one of the same name must hold the same numbers."""
+        with self._transaction():
+            known = dict(self._db.execute("SELECT name, fingerprint FROM recordings"))
+            for recording in recordings:
+                mark = fingerprint(recording)
+                if known.setdefault(recording.name, mark) != mark:
+                    raise ValueError(
+                        f"{self.path}: holds results of another recording that is called {recording.name!r} too; "
+                        "write to another folder"
+                    )
+                arrays = _pack({"times": recording.times, "positions": recording.positions})
+                channels = json.dumps(recording.channels)
+                row = (recording.name, recording.group, recording.rate, channels, mark, arrays)
+                self._db.execute("INSERT OR IGNORE INTO recordings VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def add_timing(self, timing: Timing) -> None:
+        """Store a timing, in place of an earlier one."""
+        row = (timing.predictor, canonical(timing.configuration), timing.milliseconds)
+        with self._transaction():
+            self._db.execute("INSERT OR REPLACE INTO timings VALUES (?, ?, ?)", row)
+
+    def add_meta(self, **values: str) -> None:
+        """Store words about the experiment by key, in place of earlier ones."""
+        with self._transaction():
+            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(values.items()))
+
+    # Reading.
+
+    def keys(self) -> set[Key]:
+        """Keys of all results."""
+        columns = "stage, labels, horizon, predictor, configuration, recording, seed"
+        return set(self._db.execute(f"SELECT {columns} FROM results"))
+
+    def results(
+        self,
+        stage: Stage | None = None,
+        *,
+        labels: Labels | None = None,
+        horizon: float | None = None,
+        predictor: str | None = None,
+        recording: str | None = None,
+    ) -> list[Result]:
+        """Results of a stage, labels, horizon, predictor or recording, or of all, in the order of their keys."""
+        where, values = _where(stage=stage, labels=labels, horizon=horizon, predictor=predictor, recording=recording)
+        names = [f.name for f in fields(Result)]
+        columns = ", ".join(f'"{name}"' for name in names)
+        order = "stage, labels, horizon, predictor, recording, configuration, seed"
+        found = self._db.execute(f"SELECT {columns} FROM results {where} ORDER BY {order}", values)
+        return [_result(dict(zip(names, row, strict=True))) for row in found]
+
+    def recordings(self) -> list[Recording]:
+        """Recordings that results are about, in the order in which they were given."""
+        found = self._db.execute('SELECT name, "group", rate, channels, arrays FROM recordings ORDER BY rowid')
+        return [
+            Recording(name, **_unpack(arrays), rate=rate, group=group, channels=tuple(json.loads(channels)))
+            for name, group, rate, channels, arrays in found
+        ]
+
+    def traces(
+        self,
+        *,
+        labels: Labels | None = None,
+        horizon: float | None = None,
+        predictor: str | None = None,
+        recording: str | None = None,
+    ) -> list[Trace]:
+        """Traces of labels, a horizon, a predictor or a recording, or all: some hundred kilobytes each."""
+        where, values = _where(labels=labels, horizon=horizon, predictor=predictor, recording=recording)
+        columns = "labels, horizon, predictor, recording, configuration, seed, arrays"
+        order = "labels, horizon, predictor, recording"
+        found = self._db.execute(f"SELECT {columns} FROM traces {where} ORDER BY {order}", values).fetchall()
+        about = {recording.name: recording for recording in self.recordings()} if found else {}
+        return [_trace(about[row[3]], *row) for row in found]
+
+    def timings(self) -> list[Timing]:
+        """Timings, in the order in which they were measured."""
+        found = self._db.execute("SELECT predictor, configuration, milliseconds FROM timings ORDER BY rowid")
+        return [Timing(predictor, json.loads(text), milliseconds) for predictor, text, milliseconds in found]
+
+    def meta(self) -> dict[str, str]:
+        """Words about the experiment.
+
+        `settings` is the TOML text that reproduces it; `version` the version of quatcast; `data` the data set;
+        `started` and `finished` the times in ISO 8601; `machine` its cores, device and software in words; `elapsed`
+        the seconds of work over all sessions. `finished` is empty while work is left.
+        """
+        return dict(self._db.execute("SELECT key, value FROM meta ORDER BY key"))
+
+
+class _Transaction:
+    """All or nothing; a writer waits for another one."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __enter__(self) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._db.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def _scores(result: Result) -> tuple[float | int | None, ...]:
+    values = (result.rmse, result.nrmse, result.mae, result.jitter, result.max)
+    return (*(None if math.isnan(value) else float(value) for value in values), int(result.diverged))
+
+
+def _result(row: dict[str, Any]) -> Result:
+    for name in ("rmse", "nrmse", "mae", "jitter", "max"):
+        row[name] = math.nan if row[name] is None else row[name]
+    return Result(**row | {"configuration": json.loads(row["configuration"]), "diverged": bool(row["diverged"])})
+
+
+def _trace(about: Recording, *row: Any) -> Trace:
+    labels, horizon, predictor, _, configuration, seed, packed = row
+    arrays = _unpack(packed)
+    return Trace(
+        labels=labels,
+        horizon=horizon,
+        predictor=predictor,
+        configuration=json.loads(configuration),
+        seed=seed,
+        recording=about.name,
+        group=about.group,
+        rate=about.rate,
+        channels=about.channels,
+        times=about.times,
+        actual=about.positions,
+        forecast=arrays.pop("forecast"),
+        weight=arrays.pop("weight"),
+        more=MappingProxyType(arrays),
+    )
+
+
+def _where(**values: Any) -> tuple[str, list[Any]]:
+    given = {name: value for name, value in values.items() if value is not None}
+    clause = " AND ".join(f"{name} = ?" for name in given)
+    return (f"WHERE {clause}" if given else ""), list(given.values())
+
+
+def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(file, **dict(arrays))  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def _unpack(packed: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
+        return dict(arrays)

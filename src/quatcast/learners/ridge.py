@@ -1,0 +1,185 @@
+"""Ridge regression refitted as samples come, on the input itself or on random features of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from quatcast.algebra import H, pack
+from quatcast.learners.base import Floats, Learner, Outcome
+from quatcast.sliding import Sliding
+
+
+class Ridge(Learner):
+    """Linear regression on all samples so far, refitted now and then.
+
+    With φ the input and a one, the weights θ minimise Σₛ |d(s) − θφ(s)|² + λ|θ|², the bias being free. A target that
+    is not present is taken to be what was predicted, which leaves its weights where they are.
+
+    Parameters
+    ----------
+    regularization
+        λ > 0.
+    refit
+        Samples from one fit to the next.
+
+    Examples
+    --------
+    >>> learner = Ridge(regularization=1e-6, refit=1)
+    >>> for x in (1.0, 2.0, 3.0, 4.0):
+    ...     step = learner.update([x], [2 * x + 1])
+    >>> learner.predict([10.0]).round(3)
+    array([21.])
+    """
+
+    def __init__(self, regularization: float = 30.0, refit: int = 10) -> None:
+        if not (np.isfinite(regularization) and regularization > 0):
+            raise ValueError(f"regularization: must be positive and finite, not {regularization!r}")
+        if not isinstance(refit, int | np.integer) or refit < 1:
+            raise ValueError(f"refit: a whole number of samples from 1, not {refit!r}")
+        self.regularization, self.refit = regularization, refit
+        self._flat_seeds = [0]
+
+    def _features(self, u: Floats) -> Floats:
+        """φ of a stacked input (d, m), of shape (runs, n)."""
+        return np.append(u.reshape(-1), 1.0)[None, :]
+
+    def _start(self) -> None:
+        assert self.n_inputs is not None
+        assert self.n_outputs is not None
+        d = self.algebra.dimension
+        rows = self._features(np.zeros((d, self.n_inputs)))
+        runs, n = rows.shape
+        self._gram = np.zeros((runs, n, n))
+        self._cross = np.zeros((runs, n, d * self.n_outputs))
+        self._theta = np.zeros((runs, n, d * self.n_outputs))
+        self._rows, self._goals = Sliding(self.refit), Sliding(self.refit)
+        self._steps = 0
+        self._penalty = np.full(n, float(self.regularization))
+        self._penalty[-1] = 1e-6 * self.regularization
+
+    def _output(self, rows: Floats) -> Floats:
+        flat = np.einsum("rn,rnp->rp", rows, self._theta)
+        return np.asarray(flat).reshape(len(rows), self.algebra.dimension, -1)
+
+    def _predict(self, inputs: list[Floats]) -> Floats:
+        return self._output(self._features(inputs[-1]))
+
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
+        rows = self._features(u)
+        prediction = self._output(rows)
+        error = d - prediction
+        goal = np.broadcast_to(d, prediction.shape) if present is None else np.where(present > 0, d, prediction)
+        self._rows.append(rows)
+        self._goals.append(goal.reshape(len(rows), -1))
+        self._steps += 1
+        before = self._theta
+        self._refit()
+        moved = np.sqrt(np.sum((self._theta - before) ** 2, axis=(-2, -1)))
+        loss = 0.5 * np.sum(error * error, axis=(-2, -1))
+        return Outcome(prediction, error, loss, np.ones((len(rows), 1, 1)), moved)
+
+    def _refit(self) -> None:
+        """Fit the runs whose turn it is: different seeds take different turns, so that no sample waits for all."""
+        for r, seed in enumerate(self._flat_seeds):
+            if (self._steps + seed) % self.refit:
+                continue
+            fresh = min(self._steps, self.refit)
+            rows, goals = self._rows.rows[-fresh:, r], self._goals.rows[-fresh:, r]
+            self._gram[r] += rows.T @ rows
+            self._cross[r] += rows.T @ goals
+            theta = self._theta.copy()
+            theta[r] = np.linalg.solve(self._gram[r] + np.diag(self._penalty), self._cross[r])
+            self._theta = theta
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "gram": self._gram,
+            "cross": self._cross,
+            "theta": self._theta,
+            "rows": self._rows.rows.copy(),
+            "goals": self._goals.rows.copy(),
+            "steps": self._steps,
+        }
+
+    def _restore_state(self, state: Mapping[str, Any]) -> None:
+        self._gram, self._cross, self._theta = state["gram"], state["cross"], state["theta"]
+        self._rows.rows, self._goals.rows = state["rows"], state["goals"]
+        self._steps = state["steps"]
+
+
+class QELM(Ridge):
+    """Quaternion extreme learning machine: ridge regression on the input and on random quaternion neurons.
+
+    The features are u and Φ(W ⊗ u + b), with Φ the split tanh and W, b drawn once and never trained. What a network
+    must find by descent, the regression finds at once; what it cannot do is shape its neurons.
+
+    Parameters
+    ----------
+    units
+        Random neurons.
+    gain
+        Root mean square of W ⊗ u, component by component, for inputs of unit size.
+    regularization, refit
+        As for `Ridge`.
+    seeds
+        Seed of the neurons; a sequence gives one run a seed.
+
+    Examples
+    --------
+    >>> learner = QELM(units=5, seeds=range(3))
+    >>> learner.update(np.ones((2, 4)), np.ones((1, 4))).prediction.shape
+    (3, 1, 4)
+
+    References
+    ----------
+    Huang, Zhu and Siew (2006), "Extreme learning machine: theory and applications";
+    Minemoto, Isokawa, Nishimura and Matsui (2017), "Feed forward neural network with random quaternionic neurons".
+    """
+
+    algebra = H
+
+    def __init__(
+        self,
+        units: int = 50,
+        *,
+        gain: float = 1.5,
+        regularization: float = 50.0,
+        refit: int = 10,
+        seeds: int | Sequence[int] = 0,
+    ) -> None:
+        super().__init__(regularization, refit)
+        flat = np.atleast_1d(np.asarray(seeds))
+        if flat.dtype.kind not in "iu" or flat.ndim != 1 or len(flat) == 0 or np.any(flat < 0):
+            raise ValueError(f"seeds: a whole number from 0, or a sequence of them, not {seeds!r}")
+        if not isinstance(units, int | np.integer) or units < 1:
+            raise ValueError(f"units: a whole number from 1, not {units!r}")
+        if not (np.isfinite(gain) and gain > 0):
+            raise ValueError(f"gain: must be positive and finite, not {gain!r}")
+        self.units, self.gain, self.seeds = units, gain, seeds
+        self._flat_seeds = [int(seed) for seed in flat]
+
+    @property
+    def runs(self) -> int | None:
+        """Number of parallel runs; None for a single run without a run axis."""
+        return len(self._flat_seeds) if np.ndim(self.seeds) else None
+
+    def _start(self) -> None:
+        assert self.n_inputs is not None
+        weights, biases = [], []
+        for seed in self._flat_seeds:
+            rng = np.random.default_rng(seed)
+            # A component of W ⊗ u sums as many products as a pure quaternion input has coordinates.
+            spread = self.gain / np.sqrt(3 * self.n_inputs)
+            weights.append(pack(rng.normal(0.0, spread, (self.units, self.n_inputs, 4))))
+            biases.append(rng.uniform(-1.0, 1.0, (4, self.units)))
+        self._weights, self._biases = np.stack(weights), np.stack(biases)
+        super()._start()
+
+    def _features(self, u: Floats) -> Floats:
+        hidden = np.tanh(H.apply(self._weights, u) + self._biases)
+        runs = len(hidden)
+        plain = np.broadcast_to(u.reshape(-1), (runs, u.size))
+        return np.concatenate([plain, hidden.reshape(runs, -1), np.ones((runs, 1))], axis=-1)

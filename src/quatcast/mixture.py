@@ -1,0 +1,142 @@
+"""A mixture of forecasters that trusts those that were right lately.
+
+At each sample every member forecasts; when the sample that was forecast arrives, all of them are judged by it. With
+E the matured errors of K experts, C = Σ γᵃEEᵀ their covariance with older errors counting less, the weights minimise
+the error that the mixture would have had, held back towards equal weights:
+
+    min wᵀCw + r·|w − 1/K|²,    Σw = 1,    w ≥ 0,    r = ρ·minₖ Cₖₖ.
+
+Experts that err alike do not count twice, an expert that fails loses its weight within seconds, and because weights
+neither exceed one nor change sign, the mixture is never much worse than its best member.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quatcast.forecaster import Forecaster, Forecasts
+from quatcast.sliding import Floats
+
+
+def blend(C: Floats, shrinkage: float) -> Floats:
+    """Weights (…, K) for error covariances C (…, K, K); see the module.
+
+    Without the sign constraint the solution is w ∝ (C + r)⁻¹1: on the plane Σw = 1 the pull towards equal weights
+    is r·|w|² up to a constant. Experts that it makes negative are left out, the most negative first.
+
+    Examples
+    --------
+    >>> blend(np.diag([1.0, 3.0]), shrinkage=0.0)
+    array([0.75, 0.25])
+    >>> blend(np.array([[1.0, 2.0], [2.0, 5.0]]), shrinkage=0.0)
+    array([1., 0.])
+    """
+    K = C.shape[-1]
+    ridge = shrinkage * np.diagonal(C, axis1=-2, axis2=-1).min(axis=-1)[..., None, None]
+    regular = C + (ridge + np.finfo(float).tiny) * np.eye(K)
+    weights = np.zeros(C.shape[:-1])
+    for index in np.ndindex(C.shape[:-2]):
+        kept = np.arange(K)
+        while True:
+            w = np.linalg.lstsq(regular[index][np.ix_(kept, kept)], np.ones(len(kept)), rcond=None)[0]
+            if not w.sum() > 0:
+                w = np.ones(len(kept))
+            w = w / w.sum()
+            if w.min() >= 0 or len(kept) == 1:
+                break
+            kept = np.delete(kept, w.argmin())
+        weights[(*index, kept)] = w
+    return weights
+
+
+class Mixture:
+    """Forecast with several forecasters, weighed by their recent matured errors, each channel by itself.
+
+    A member whose learner has several runs counts with the mean of its runs.
+
+    Parameters
+    ----------
+    members
+        Forecasters of the same horizon with causal labels.
+    memory
+        Samples over which errors are forgotten: γ = 1 − 1/memory.
+    shrinkage
+        ρ, how strongly weights are held towards equal ones.
+
+    Examples
+    --------
+    >>> from quatcast.learners import RLS, Persistence
+    >>> time = np.arange(900) / 10
+    >>> wave = np.stack([np.sin(time), np.cos(time), 0.3 * np.sin(2 * time)], axis=-1)[:, None, :]
+    >>> members = [Forecaster(learner, horizon=5, lags=10) for learner in (RLS(), Persistence())]
+    >>> mixture = Mixture(members)
+    >>> forecasts = mixture.run(wave)
+    >>> mixture.weights.round(2)
+    array([[1., 0.]])
+
+    References
+    ----------
+    Bates and Granger (1969), "The combination of forecasts".
+    """
+
+    def __init__(self, members: Sequence[Forecaster], *, memory: int = 300, shrinkage: float = 0.1) -> None:
+        self.members = list(members)
+        if not self.members:
+            raise ValueError("members: at least one forecaster")
+        if len({member.horizon for member in self.members}) > 1:
+            raise ValueError(f"members: one horizon for all, not {[member.horizon for member in self.members]}")
+        if any(member.labels != "causal" for member in self.members):
+            raise ValueError('members: all must have labels="causal", since only arrived errors can weigh them')
+        if memory < 1 or not shrinkage >= 0:
+            raise ValueError("mixture: needs memory >= 1 and shrinkage >= 0")
+        self.memory, self.shrinkage = memory, shrinkage
+        self.horizon = self.members[0].horizon
+        self._made: deque[Floats] = deque(maxlen=self.horizon)
+        self._covariance: Floats | None = None
+        self.weights: Floats | None = None
+
+    def update(self, sample: ArrayLike, present: ArrayLike | None = None) -> Floats:
+        """Take in the newest sample (channels, dimensions) and forecast the one `horizon` samples after it.
+
+        `present` is as for `Forecaster.update`; errors of channels that are not present do not count.
+        """
+        forecasts = np.stack([self._mean(member, member.update(sample, present)) for member in self.members])
+        x = np.asarray(sample, dtype=float)
+        if len(self._made) == self.horizon:
+            self._judge(x - self._made[0], np.ones(len(x), bool) if present is None else np.asarray(present))
+        self._made.append(forecasts)
+        return self._mix(forecasts)
+
+    def run(self, positions: ArrayLike) -> Forecasts:
+        """Forecast a recording (T, channels, dimensions) from here on, sample by sample."""
+        x = np.asarray(positions, dtype=float)
+        forecasts = np.full(x.shape, np.nan)
+        for t, row in enumerate(x):
+            made = self.update(row)
+            if t + self.horizon < len(x):
+                forecasts[t + self.horizon] = made
+        return Forecasts(forecasts, np.full(len(x), np.nan), self.horizon, "causal", 0)
+
+    def _mean(self, member: Forecaster, forecast: Floats) -> Floats:
+        return np.asarray(forecast.mean(axis=0)) if member.learner.runs else forecast
+
+    def _judge(self, errors: Floats, present: Floats) -> None:
+        """Count matured errors (K, channels, dimensions) and weigh the members anew."""
+        if not np.isfinite(errors).all():
+            return
+        e = errors.swapaxes(0, 1)
+        if self._covariance is None:
+            self._covariance = np.zeros((len(e), len(errors), len(errors)))
+        decayed = (1.0 - 1.0 / self.memory) * self._covariance + e @ e.mT
+        self._covariance = np.where(np.asarray(present)[:, None, None], decayed, self._covariance)
+        self.weights = blend(self._covariance, self.shrinkage)
+
+    def _mix(self, forecasts: Floats) -> Floats:
+        known = np.isfinite(forecasts).all(axis=(-2, -1))
+        if self.weights is None or not known.all():
+            return np.asarray(forecasts[known].mean(axis=0)) if known.any() else forecasts[0]
+        return np.asarray(np.einsum("ck,kcd->cd", self.weights, forecasts))

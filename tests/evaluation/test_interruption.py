@@ -1,0 +1,119 @@
+"""An experiment that is killed again and again ends in what it would have been."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from small_experiment import untimed
+
+from quatcast.data import Recording, write_csv
+from quatcast.evaluation.execution import Workers
+from quatcast.evaluation.protocol import compare
+from quatcast.evaluation.settings import Settings
+from quatcast.evaluation.sources import load
+from quatcast.evaluation.store import Store
+
+psutil = pytest.importorskip("psutil")
+
+SETTINGS = """
+predictors = ["QRNN-MCC", "LMS", "persistence"]
+horizons = [0.5]
+validation_seeds = 1
+test_seeds = 2
+max_runs = 1
+[grids.QRNN-MCC]
+hidden = [2]
+lags = [2]
+rate = [0.05, 0.1]
+sigma = [2.0, "adaptive"]
+[grids.LMS]
+lags = [2]
+"""
+
+
+@pytest.fixture
+def experiment(tmp_path: Path, recordings: list[Recording]) -> Path:
+    """A folder with a TOML file of settings and what they need."""
+    for recording in recordings:
+        write_csv(recording, tmp_path / f"{recording.name}.csv")
+    files = ", ".join(f'"{r.name}.csv"' for r in recordings)
+    (tmp_path / "settings.toml").write_text(f"data = [{files}]\n{SETTINGS}")
+    return tmp_path
+
+
+def begin(folder: Path, out: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "quatcast", "compare", "--settings", "settings.toml", "--workers", "1"]
+    with open(folder / f"{out}.log", "wb") as log:
+        return subprocess.Popen([*command, "--out", out], cwd=folder, stdout=log, stderr=log)
+
+
+def rows(path: Path) -> int:
+    if not path.is_file():
+        return 0
+    with closing(sqlite3.connect(path, timeout=30)) as db:
+        try:
+            return int(db.execute("SELECT count(*) FROM results").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0
+
+
+def stored(path: Path) -> tuple[object, ...]:
+    with Store(path) as store:
+        traces = [(t.predictor, t.recording, t.labels, t.seed, t.forecast.tobytes()) for t in store.traces()]
+        return untimed(store.results()), traces, store.meta()["settings"]
+
+
+def undisturbed(folder: Path, workers: Workers) -> Path:
+    """Store of the same experiment, done in this process."""
+    settings = Settings.read("settings.toml")
+    path = folder / "calm.sqlite"
+    with Store(path, create=True) as store, workers:
+        compare(load(settings.data), settings, store, workers)
+    return path
+
+
+@pytest.mark.slow
+def test_killing_it_ten_times_changes_nothing(experiment: Path, here: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(experiment)
+    calm = undisturbed(experiment, here)
+    rng = random.Random(3)
+    killed, path = experiment / "killed.log", experiment / "killed" / "results.sqlite"
+    total = rows(calm)
+    midway = 0
+    for attempt in range(10):
+        before = rows(path)
+        process = begin(experiment, "killed")
+        if attempt % 2:
+            time.sleep(rng.uniform(0.0, 2.0))
+        else:
+            while rows(path) == before and process.poll() is None:
+                time.sleep(0.02)
+            time.sleep(rng.uniform(0.0, 0.3))
+        workers = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        process.kill()
+        process.wait()
+        assert psutil.wait_procs(workers, timeout=20)[1] == [], "workers outlived the process that started them"
+        midway += 0 < rows(path) < total
+    assert midway >= 5
+    assert begin(experiment, "killed").wait(timeout=120) == 0, killed.read_text()
+    assert stored(path) == stored(calm)
+
+    assert begin(experiment, "killed").wait(timeout=60) == 0
+    assert "nothing was done again" in killed.read_text()
+
+
+def test_an_interrupt_says_how_to_go_on(experiment: Path) -> None:
+    process = begin(experiment, "stopped")
+    while rows(experiment / "stopped" / "results.sqlite") == 0 and process.poll() is None:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    (line,) = (experiment / "stopped.log").read_text().splitlines()
+    assert line == "quatcast: interrupted; what was done is kept in stopped; the same command goes on from there"

@@ -1,0 +1,229 @@
+import tomllib
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_experiment import SMALL, untimed
+
+from quatcast.data import Recording, corrupt
+from quatcast.evaluation import protocol, score
+from quatcast.evaluation.execution import Workers
+from quatcast.evaluation.predictors import CATALOGUE, Batch
+from quatcast.evaluation.protocol import Run, check, choose, compare, held, plan, run, samples_ahead
+from quatcast.evaluation.records import Result
+from quatcast.evaluation.settings import Settings
+from quatcast.evaluation.store import Store
+from quatcast.forecaster import Forecaster
+from quatcast.learners import QRNN
+from quatcast.losses import MCC
+from quatcast.optimizers import SGD
+
+
+def test_jobs_hold_every_run_once_and_share_shapes(recordings: list[Recording]) -> None:
+    settings = Settings.of({"profile": "standard", "predictors": ["QRNN-MCC", "LMS"], "max_runs": 7})
+    jobs = plan("validation", recordings, settings, lambda case: settings.configurations(case[2]))
+    keys = Counter(job.key(one) for job in jobs for one in job.runs)
+    # Sizes, lags, rates, widths and seeds of the one; lags and rates of the other; two recordings, two label rules.
+    assert len(keys) == 2 * 2 * (2 * 3 * 4 * 3 * 5 + 2 * 7)
+    assert set(keys.values()) == {1}
+    for job in jobs:
+        assert len(job.runs) <= 7
+        assert len(job.recording) == 600
+        for setting in ("hidden", "lags"):
+            assert len({one.configuration.get(setting) for one in job.runs}) == 1
+        widths = {one.configuration.get("sigma") for one in job.runs}
+        assert widths == {"adaptive"} or "adaptive" not in widths
+
+
+def test_memory_bounds_a_batch() -> None:
+    settings = Settings.of({"profile": "published", "predictors": ["QRNN-MSE"], "labels": ["causal"], "device": "cuda"})
+    jobs = plan("validation", [still(700)], settings, lambda case: settings.configurations(case[2]))
+    assert max(len(job.runs) for job in jobs) == 4 * 50
+    jobs = plan(
+        "test", [still(700)], replace(settings, test_seeds=5000), lambda case: settings.configurations(case[2])[-1:]
+    )
+    sizes = [len(job.runs) for job in jobs]
+    assert sum(sizes) == 5000
+    # 128 steps of 4·45² doubles a run.
+    assert max(sizes) == min(2000, 2**34 // (128 * 4 * 45 * 45 * 8))
+
+
+def test_a_result_is_that_of_the_run_done_by_hand(recordings: list[Recording], settings: Settings) -> None:
+    # Slow learning of regular breathing: under fast learning these networks are chaotic, and rounding grows.
+    recording, best = recordings[1], {"hidden": 2, "lags": 2, "rate": 0.02, "sigma": 2.0}
+    (job,) = (
+        job
+        for job in plan("test", [recording], settings, lambda case: [best] if case[2] == "QRNN-MCC" else [])
+        if job.labels == "causal"
+    )
+    done = run(job)
+    assert [result.seed for result in done.results] == [0, 1, 2]
+    learner = QRNN((2,), loss=MCC(sigma=2.0), optimizer=SGD(rate=0.02, clip=2.0), seeds=1)
+    alone = Forecaster(learner, horizon=5, lags=2).run(recording.positions)
+    expected = score(recording.positions, alone, start=600)
+    result = done.results[1]
+    for name in ("rmse", "nrmse", "mae", "jitter", "max"):
+        assert getattr(result, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+    (trace,) = done.traces
+    assert trace.seed == 0
+    assert trace.arrays["forecast"].shape == recording.positions.shape
+
+
+def test_other_arrays_give_the_same_scores(recordings: list[Recording]) -> None:
+    pytest.importorskip("array_api_strict")
+    runs = (Run({"hidden": 2, "lags": 2, "rate": 0.02, "sigma": "adaptive"}, 0),)
+    job = protocol.Job("test", "lookahead", 0.5, CATALOGUE["QRNN-MCC"], recordings[1], runs, False, "cpu")
+    (usual,), (other,) = run(job).results, run(replace(job, device="array_api_strict")).results
+    assert other.rmse == pytest.approx(usual.rmse, rel=1e-9)
+
+
+def test_validation_sees_sixty_seconds_and_scores_the_second_thirty(
+    recordings: list[Recording], settings: Settings
+) -> None:
+    changed = recordings[0].positions.copy()
+    changed[600:] += 100.0
+    other = replace(recordings[0], positions=changed)
+    for job, same in zip(*(_validation([r], settings) for r in (recordings[0], other)), strict=True):
+        assert untimed(run(job).results) == untimed(run(same).results)
+    job = next(job for job in _validation(recordings[:1], settings) if job.predictor.name == "LMS")
+    assert run(job).traces == []
+    forecasts = job.predictor.build(Batch([job.runs[0].configuration], [0], 5, 10.0, job.labels))
+    made = np.asarray(forecasts.run(recordings[0].positions[:600]))[0]
+    assert run(job).results[0].rmse == pytest.approx(score(recordings[0].positions[:600], made, start=300).rmse)
+
+
+def _validation(recordings: list[Recording], settings: Settings) -> list[protocol.Job]:
+    return plan("validation", recordings, settings, lambda case: settings.configurations(case[2]))
+
+
+ROW = Result("validation", "causal", 2.0, "LMS", {"rate": 0.1}, "a", 0, "", 2.0, 0.0, 0.0, 0.0, 0.0, False, 0.0)
+
+
+def test_the_smallest_mean_rmse_is_chosen_among_the_fewest_divergences() -> None:
+    def rows(rate: float, *errors: float) -> list[Result]:
+        return [
+            replace(ROW, configuration={"rate": rate}, seed=seed, rmse=error, diverged=bool(np.isnan(error)))
+            for seed, error in enumerate(errors)
+        ]
+
+    case = ("causal", 2.0, "LMS", "a")
+    assert choose([*rows(0.1, 2.0, 4.0), *rows(0.2, 1.0, 4.5)])[case] == {"rate": 0.2}
+    assert choose([*rows(0.1, 2.0, 4.0), *rows(0.2, 1.0, np.nan)])[case] == {"rate": 0.1}
+    assert choose([*rows(0.1, np.nan, np.nan), *rows(0.2, 9.0, np.nan)])[case] == {"rate": 0.2}
+
+
+def test_compare_does_the_whole_protocol_once(
+    recordings: list[Recording], settings: Settings, store: Store, here: Workers
+) -> None:
+    seen: list[tuple[str, float, float]] = []
+    with here:
+        count = compare(recordings, settings, store, here, lambda *progress: seen.append(progress))
+    # Two recordings, two label rules: 8 + 4 + 2 runs of validation, 3 + 1 + 1 + 1 of test.
+    assert count == 2 * 2 * (8 + 4 + 2) + 2 * 2 * 6
+    assert Counter(r.stage for r in store.results()) == {"validation": 56, "test": 24}
+    assert {r.predictor for r in store.results("validation")} == {"QRNN-MCC", "LMS", "RLS"}
+    for stage in ("validation", "test"):
+        done = [(d, t) for s, d, t in seen if s == stage]
+        assert done == sorted(done)
+        assert done[-1][0] == pytest.approx(done[-1][1])
+    chosen = choose(store.results("validation"))
+    for result in store.results("test", predictor="QRNN-MCC"):
+        case = (result.labels, result.horizon, result.predictor, result.recording)
+        assert result.configuration == chosen[case]
+    assert len(store.traces()) == 2 * 2 * 4
+    assert Settings.of(tomllib.loads(store.meta()["settings"])) == settings
+    assert store.meta()["finished"]
+
+    before = store.results()
+
+    def never(job: object) -> None:
+        raise AssertionError("work was done twice")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(protocol, "run", never)
+        with here:
+            assert compare(recordings, settings, store, here) == 0
+    assert store.results() == before
+
+
+def test_an_experiment_grows_without_doing_anything_twice(
+    recordings: list[Recording], store: Store, here: Workers
+) -> None:
+    small = {
+        **SMALL,
+        "labels": ["lookahead"],
+        "predictors": ["QRNN-MCC"],
+        "grids": {"QRNN-MCC": SMALL["grids"]["QRNN-MCC"]},
+    }
+    larger = {**small, "predictors": ["QRNN-MCC", "persistence"], "test_seeds": 5}
+    with here:
+        compare(recordings[:1], Settings.of(small), store, here)
+        before = store.results()
+        assert compare(recordings[:1], Settings.of(larger), store, here) == 2 + 1
+        assert [r for r in store.results() if r in before] == before
+        assert [t.seed for t in store.traces(predictor="QRNN-MCC")] == [0]
+        with pytest.raises(ValueError, match="other settings; predictors: results of 'persistence'"):
+            compare(recordings[:1], Settings.of(small), store, here)
+
+
+def test_a_diverged_run_is_counted_and_left_out(recordings: list[Recording]) -> None:
+    batch_of = CATALOGUE["LMS"].build
+
+    def broken(batch: Batch) -> object:
+        class Broken:
+            def run(self, positions: np.ndarray) -> object:
+                forecasts = batch_of(batch).run(positions)
+                forecasts.positions[0, 640] = np.inf
+                return forecasts
+
+        return Broken()
+
+    predictor = replace(CATALOGUE["LMS"], build=broken)
+    runs = tuple(Run({"lags": 2, "rate": rate}, 0) for rate in (0.01, 0.02))
+    done = run(protocol.Job("test", "causal", 0.5, predictor, recordings[0], runs, True, "cpu"))
+    assert [result.diverged for result in done.results] == [True, False]
+    assert np.isnan(done.results[0].rmse)
+    assert done.traces[0].configuration["rate"] == 0.02
+
+
+def test_missing_samples_are_held_for_those_who_cannot_take_them(recordings: list[Recording]) -> None:
+    gappy = corrupt(recordings[0], dropouts=0.1)
+    assert np.isnan(gappy.positions).any()
+    runs = (Run({}, 0),)
+    done = run(protocol.Job("test", "causal", 0.5, CATALOGUE["persistence"], gappy, runs, False, "cpu"))
+    last, errors = None, []
+    series = [last := (x if np.isfinite(x).all() else last) for x in gappy.positions[:, 0]]
+    for t in range(600, len(gappy)):
+        if np.isfinite(gappy.positions[t, 0]).all():
+            errors.append(np.linalg.norm(gappy.positions[t, 0] - series[t - 5]))
+    assert done.results[0].mae == pytest.approx(np.mean(errors))
+
+
+def test_holding_starts_with_the_first_known_value() -> None:
+    x = np.array([[np.nan, 1.0], [np.nan, np.nan], [5.0, 2.0], [np.nan, np.nan]])
+    np.testing.assert_array_equal(held(x), [[5.0, 1.0], [5.0, 1.0], [5.0, 2.0], [5.0, 2.0]])
+
+
+def still(samples: int, rate: float = 10.0) -> Recording:
+    return Recording("walk", np.zeros((samples, 1, 3)), np.arange(samples) / rate, rate=rate)
+
+
+def test_recordings_that_cannot_be_tested_are_named() -> None:
+    settings = Settings.of(SMALL)
+    check([still(602)], settings)
+    with pytest.raises(ValueError, match=r"recording 'walk': has 601 samples; .* at least 602"):
+        check([still(601)], settings)
+    with pytest.raises(ValueError, match=r"horizons: 0\.5 s are 0\.5 samples of recording 'walk' at 1 Hz"):
+        check([still(700, rate=1.0)], settings)
+    with pytest.raises(ValueError, match=r"horizons: 29\.9 s are 299 samples .* 3 lags"):
+        check([still(700)], replace(settings, horizons=[29.9]))
+    lost = np.zeros((700, 2, 3))
+    lost[:310, 1] = np.nan
+    with pytest.raises(ValueError, match="a channel is missing in all of the first 300 samples"):
+        check([replace(still(700), positions=lost, channels=())], settings)
+
+
+@pytest.mark.parametrize(("horizon", "rate", "expected"), [(2.0, 10.0, 20), (2.0, 9.97, 20), (0.1, 30.0, 3)])
+def test_horizons_in_samples(horizon: float, rate: float, expected: int) -> None:
+    assert samples_ahead(horizon, still(9, rate)) == expected

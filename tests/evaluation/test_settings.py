@@ -1,0 +1,124 @@
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quatcast.evaluation.predictors import CATALOGUE
+from quatcast.evaluation.settings import PROFILES, Settings
+
+
+@pytest.mark.parametrize("seconds", [0, 70])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_text_of_settings_gives_the_settings(profile: str, seconds: int) -> None:
+    settings = Settings.of({"profile": profile, "horizons": [1, 0.5], "seconds": seconds, "data_dir": 'a "b" \\ é'})
+    assert settings.horizons == [0.5, 1.0]
+    assert Settings.of(tomllib.loads(settings.toml())) == settings
+
+
+def test_the_published_profile_is_the_papers_protocol() -> None:
+    settings = Settings.of({"profile": "published"})
+    assert (settings.validation_seeds, settings.test_seeds) == (50, 300)
+    assert settings.predictors == list(CATALOGUE)
+    # 5 sizes, 5 lags, 4 rates; and 5 widths with the correntropy. 5 lags, 7 rates for the linear ones.
+    counts = {name: len(settings.configurations(name)) for name in settings.predictors}
+    assert counts == {
+        "QRNN-MCC": 500,
+        "QRNN-MSE": 100,
+        "RNN-MCC": 500,
+        "RNN-MSE": 100,
+        "QLMS": 35,
+        "LMS": 35,
+        "RLS": 10,
+        "persistence": 1,
+    } | {name: count for name, count in counts.items() if name == "recommended"}
+
+
+def test_a_grid_may_be_given_in_part() -> None:
+    settings = Settings.of({"predictors": ["LMS", "RLS"], "grids": {"LMS": {"rate": [1]}}})
+    assert settings.grids["LMS"] == {"lags": [10, 30], "rate": [1.0]}
+    assert settings.grids["RLS"] == Settings.of({}).grids["RLS"]
+    assert isinstance(settings.grids["LMS"]["rate"][0], float)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"profil": "quick"}, "profil: there is no such setting"),
+        ({"profile": "fast"}, "profile: one of quick, standard, published expected, not 'fast'"),
+        ({"predictors": ["ARIMA"]}, "predictors: 'ARIMA' is not known; there are QRNN-MCC"),
+        ({"predictors": []}, "predictors: a list of different values"),
+        ({"predictors": ["LMS", "LMS"]}, "predictors: a list of different values"),
+        ({"labels": "both"}, "labels: one of causal, lookahead"),
+        ({"horizons": [-1.0]}, "horizons: a positive number"),
+        ({"horizons": ["2"]}, "horizons: a positive number expected, not '2'"),
+        ({"test_seeds": 0}, "test_seeds: a positive whole number"),
+        ({"validation_seeds": 2.5}, "validation_seeds: a positive whole number"),
+        ({"seconds": True}, "seconds: a positive number"),
+        ({"seconds": False}, "seconds: a positive number"),
+        ({"data": [1]}, "data:"),
+        ({"device": ""}, "device: a text"),
+        ({"grids": 3}, "grids: a table"),
+        ({"grids": {"LMS": {"hidden": [3]}}}, "grids.LMS.hidden: LMS has no such setting; it has lags, rate"),
+        ({"grids": {"LMS": {"lags": [1.5]}}}, "grids.LMS.lags: a positive whole number"),
+        ({"grids": {"QRNN-MCC": {"sigma": ["wide"]}}}, "grids.QRNN-MCC.sigma: a positive number"),
+    ],
+)
+def test_what_is_wrong_is_named(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words.replace("(", r"\(")):
+        Settings.of(given)
+
+
+def test_options_win_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('horizons = [1.0]\ntest_seeds = 7\npredictors = ["LMS"]\n[grids.LMS]\nlags = [5]\n')
+    settings = Settings.read(file, horizons=[0.3], seconds=None)
+    assert (settings.horizons, settings.test_seeds, settings.seconds) == ([0.3], 7, 120.0)
+    assert settings.grids["LMS"]["lags"] == [5]
+
+
+def test_a_profile_asked_for_by_name_wins_over_the_files_seeds_and_grids(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(Settings.of({"profile": "quick", "predictors": ["LMS"]}).toml())
+    settings = Settings.read(file, profile="published")
+    assert settings == Settings.of({"profile": "published", "predictors": ["LMS"]})
+
+
+def test_errors_name_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("horizons = [")
+    with pytest.raises(ValueError, match=r"settings\.toml: not a TOML file"):
+        Settings.read(file)
+    file.write_text("horizon = 2.0")
+    with pytest.raises(ValueError, match=r"settings\.toml: horizon: there is no such setting"):
+        Settings.read(file)
+
+
+def test_the_folder_tells_experiments_apart() -> None:
+    plain, other = Settings.of({}), Settings.of({"labels": ["causal"]})
+    assert plain.folder() == Path("runs/simulated-quick")
+    assert other.folder().name.startswith("simulated-quick-")
+    assert Settings.of({"workers": 3, "device": "cuda"}).folder() == plain.folder()
+    assert Settings.of({"data": ["x/a.csv", "b.csv"]}).folder() == Path("runs/a-b-quick")
+    assert Settings.of({"out": "here"}).folder() == Path("here")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ({"labels": ["causal"]}, {}, None),
+        ({"predictors": ["LMS"]}, {}, None),
+        ({}, {"horizons": [0.5, 2.0], "test_seeds": 9}, None),
+        ({}, {"labels": ["causal"]}, "labels: results of 'lookahead' are there too"),
+        ({}, {"test_seeds": 1}, "test_seeds: 4 there, 1 now"),
+        ({}, {"validation_seeds": 3}, "validation_seeds: 2 there, 3 now"),
+        ({}, {"grids": {"LMS": {"lags": [5]}}}, "grids.LMS"),
+        ({}, {"seconds": 70.0}, "seconds: 120.0 there, 70.0 now"),
+    ],
+)
+def test_an_experiment_may_grow_but_not_change(old: dict[str, Any], new: dict[str, Any], words: str | None) -> None:
+    if words is None:
+        Settings.of(new).check_extends(Settings.of(old))
+    else:
+        with pytest.raises(ValueError, match=words):
+            Settings.of(new).check_extends(Settings.of(old))

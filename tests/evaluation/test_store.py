@@ -1,0 +1,129 @@
+import math
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quatcast.data import Recording, simulated
+from quatcast.evaluation.records import NewTrace, Result, Timing
+from quatcast.evaluation.store import Store
+
+ROW = Result("test", "causal", 2.0, "LMS", {"rate": 0.1}, "a", 0, "regular", 1.5, 0.5, 1.0, 0.2, 4.0, False, 0.001)
+ROWS = [
+    ROW,
+    replace(ROW, seed=1, rmse=math.nan, nrmse=math.nan, mae=math.nan, jitter=math.nan, max=math.nan, diverged=True),
+    replace(ROW, stage="validation", labels="lookahead"),
+    replace(ROW, horizon=0.5, recording="b", group="irregular"),
+]
+
+
+def test_results_come_back_as_they_were(store: Store) -> None:
+    store.add(ROWS)
+    assert repr(sorted(store.results(), key=repr)) == repr(sorted(ROWS, key=repr))
+    assert store.keys() == {row.key for row in ROWS}
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"stage": "validation"}, [2]),
+        ({"labels": "causal", "horizon": 2.0}, [0, 1]),
+        ({"recording": "b"}, [3]),
+        ({"predictor": "QLMS"}, []),
+    ],
+)
+def test_results_can_be_asked_for_by_what_they_are(store: Store, asked: dict, found: list[int]) -> None:
+    store.add(ROWS)
+    assert [row.key for row in store.results(**asked)] == [ROWS[i].key for i in found]
+
+
+def test_what_is_there_stays(store: Store) -> None:
+    store.add([ROW])
+    store.add([replace(ROW, rmse=9.0), replace(ROW, configuration={"rate": 0.2})])
+    assert [(row.configuration["rate"], row.rmse) for row in store.results()] == [(0.1, 1.5), (0.2, 1.5)]
+
+
+def test_a_batch_is_there_whole_or_not_at_all(store: Store) -> None:
+    bad = NewTrace("causal", 2.0, "LMS", {"rate": object()}, 0, "a", {})
+    with pytest.raises(TypeError):
+        store.add([ROW], [bad])
+    assert store.results() == []
+    store.add([ROW])
+    assert len(store.results()) == 1
+
+
+def test_traces_know_their_recording(store: Store) -> None:
+    recording = simulated(seconds=5)[2]
+    forecast = recording.positions + 0.25
+    arrays = {"forecast": forecast, "weight": np.full(len(recording), 0.5), "radius": np.ones((50, 3))}
+    store.add_recordings([recording])
+    store.add([], [NewTrace("causal", 2.0, "LMS", {"rate": 0.1}, 4, recording.name, arrays)])
+    (trace,) = store.traces()
+    assert (trace.recording, trace.group, trace.rate) == (recording.name, "irregular", 10.0)
+    assert (trace.channels, trace.seed) == (recording.channels, 4)
+    np.testing.assert_array_equal(trace.times, recording.times)
+    np.testing.assert_array_equal(trace.actual, recording.positions)
+    np.testing.assert_array_equal(trace.forecast, forecast.astype(np.float32))
+    assert trace.weight.dtype == np.float32
+    assert list(trace.more) == ["radius"]
+    assert store.traces(labels="lookahead") == []
+
+
+def test_recordings_come_back_in_order(store: Store) -> None:
+    given = simulated(seconds=2)
+    store.add_recordings(given)
+    store.add_recordings(given)
+    found = store.recordings()
+    assert [r.name for r in found] == [r.name for r in given]
+    np.testing.assert_array_equal(found[3].positions, given[3].positions)
+
+
+def test_another_recording_of_the_same_name_is_refused(store: Store) -> None:
+    first, *_ = simulated(seconds=2)
+    store.add_recordings([first])
+    with pytest.raises(ValueError, match=r"another recording that is called 'sim-1-talk'"):
+        store.add_recordings([replace(first, positions=first.positions + 1e-9)])
+
+
+def test_timings_are_replaced_and_words_kept(store: Store) -> None:
+    store.add_timing(Timing("LMS", {"lags": 90}, 3.0))
+    store.add_timing(Timing("LMS", {"lags": 90}, 2.0))
+    store.add_meta(a="1", b="2")
+    store.add_meta(a="3")
+    assert store.timings() == [Timing("LMS", {"lags": 90}, 2.0)]
+    assert store.meta() == {"a": "3", "b": "2"}
+
+
+def test_a_reader_sees_what_the_writer_has_committed(store: Store) -> None:
+    store.add(ROWS)
+    with Store(store.path) as reader:
+        assert len(reader.results()) == len(ROWS)
+        store.add([replace(ROW, seed=77)])
+        assert len(reader.results()) == len(ROWS) + 1
+
+
+def test_files_that_are_no_store_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"none\.sqlite.*no such file"):
+        Store(tmp_path / "none.sqlite")
+    assert not (tmp_path / "none.sqlite").exists()
+    text = tmp_path / "text.sqlite"
+    text.write_text("It was a dark and stormy night. " * 100)
+    with pytest.raises(ValueError, match=r"text\.sqlite: not a store"):
+        Store(text)
+    other = tmp_path / "other.sqlite"
+    with sqlite3.connect(other) as db:
+        db.execute("CREATE TABLE birds (name TEXT)")
+    db.close()
+    with pytest.raises(ValueError, match=r"other\.sqlite: not a store"):
+        Store(other)
+    with pytest.raises(ValueError, match=r"other\.sqlite: not a store"):
+        Store(other, create=True)
+
+
+def test_a_recording_with_gaps_is_kept(store: Store) -> None:
+    positions = np.zeros((3, 1, 3))
+    positions[1, 0, 2] = np.nan
+    store.add_recordings([Recording("gap", positions, np.arange(3.0), rate=1.0)])
+    np.testing.assert_array_equal(store.recordings()[0].positions, positions)

@@ -18,9 +18,18 @@ Bools = NDArray[np.bool_]
 
 LARGEST = 1e9
 """No sensor of ours measures more; whatever does is a fault, and its square must not overflow."""
-WARM = 4
 ORDER = 4
 """Displacements that the one-step forecast is made from."""
+WARMUP = 4
+"""Samples of a channel that are believed for want of anything to judge them by."""
+DAMPING = 0.85
+"""By which a forecast displacement shrinks with every sample of a gap."""
+OWN_SHARE = 0.3
+"""Of the one-step forecast in the first fill-in of a gap; its square in the second, and so on."""
+RIDGE = 1e-3
+"""Of the least squares, relative to the mean power of their inputs."""
+CLIP = 4.0
+"""Of the running scale: an innovation counts at most this many times it."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +61,13 @@ class Gate:
     fitted online by least squares and the same for all coordinates, so that turning space changes nothing. With
     ν = |x − x̂| a sample is implausible if
 
-        ν > tolerance · s + reach · r,    s += β(min(ν, 4s) − s),
+        ν > tolerance · (1 + 15/n at 10 Hz) · s + reach · r,    s += β(min(ν, 4s) − s),
 
-    s being the robust running scale of ν and r the running root-mean-square distance of the channel from its mean.
+    s being the robust running scale of ν (β makes it follow in 2 s), r the running root-mean-square distance of the
+    channel from its mean, and n the number of its good samples, so that little knowledge makes for a wide bound.
 
     **Shift.** Random faults do not agree with one another: implausible samples in a row, each within the same bound
-    of the one before, are a real shift once they last for `patience` seconds. The channel's past is then moved along.
+    of the one before, are a real shift once they last for `patience` seconds. The channel then starts at the new place.
 
     **Fill-in.** With m and S the running mean and covariance of all channels' positions and of their displacements
     over half a second, learnt from samples whose channels were all good, channel i is expected at
@@ -69,7 +79,7 @@ class Gate:
     of a gap lean on the one-step forecast too; with no good channel, or none known well yet, that forecast is all
     there is, and its displacement dies out.
 
-    The first `patience` · 5 seconds of a channel are believed if finite. A channel never seen yet is held at zero.
+    The first four samples of a channel are believed if finite. A channel never seen yet is held at zero.
 
     Parameters
     ----------
@@ -103,7 +113,6 @@ class Gate:
                 raise ValueError(f"{name}: must be positive and finite, not {value!r}")
         self.rate, self.tolerance, self.reach, self.patience = float(rate), tolerance, reach, patience
         self._agree = max(3, round(patience * rate))
-        self._warmup = WARM
         self._lag = max(1, round(0.5 * rate))
         self._known = max(4, round(5 * rate))
         self._forget = 1.0 / (50 * rate + 1)
@@ -123,7 +132,7 @@ class Gate:
         innovation = _norm(x - forecast)
         caution = 1.0 + 1.5 * self.rate / np.maximum(self._count, 1)
         bound = caution * self.tolerance * self._scale + self.reach * np.sqrt(self._power)
-        believed = present & ((innovation <= bound) | (self._count < self._warmup))
+        believed = present & ((innovation <= bound) | (self._count < WARMUP))
         doubted = present & ~believed
         nearby = _norm(x - self._doubtful) <= bound
         self._agreeing = np.where(doubted, np.where(nearby, self._agreeing, 0) + 1, self._agreeing * ~believed)
@@ -181,7 +190,7 @@ class Gate:
         The forecast never exceeds twice the largest of them.
         """
         inputs = np.diff(self._past[-ORDER - 1 :], axis=0).transpose(1, 0, 2)
-        ridge = 1e-3 * np.trace(self._gram, axis1=1, axis2=2) / ORDER + 1e-12
+        ridge = RIDGE * np.trace(self._gram, axis1=1, axis2=2) / ORDER + 1e-12
         weights = np.linalg.solve(self._gram + ridge[:, None, None] * np.eye(ORDER), self._cross[..., None])
         step = np.sum(weights * inputs, axis=1)
         largest = 2.0 * _norm(inputs).max(axis=1)
@@ -194,8 +203,8 @@ class Gate:
         self._gram = keep[:, None, None] * self._gram + u @ u.transpose(0, 2, 1)
         self._cross = keep[:, None] * self._cross + np.sum(u * displacement[:, None, :], axis=-1)
         # The mean of the first innovations, then a running one that no single fault can drag off.
-        early = self._count < self._warmup
-        clipped = np.where(early, innovation, np.minimum(innovation, 4 * self._scale))
+        early = self._count < WARMUP
+        clipped = np.where(early, innovation, np.minimum(innovation, CLIP * self._scale))
         weight = np.maximum(1.0 / np.maximum(self._count, 1), 0.5 / self.rate)
         self._scale = self._scale + np.where(present & (self._count > 0), weight * (clipped - self._scale), 0.0)
 
@@ -222,14 +231,14 @@ class Gate:
     def _fill(self, position: Floats, good: Bools, step: Floats) -> Floats:
         """Positions (channels, dimensions) to put where a channel is not good; elsewhere of no meaning."""
         last = self._past[-1]
-        alone = last + 0.85 ** np.minimum(self._lost, 1000)[:, None] * step
+        alone = last + DAMPING ** np.minimum(self._lost, 1000)[:, None] * step
         if not good.any() or self._together < self._known:
             return np.clip(alone, -LARGEST, LARGEST)
         dimensions = position.shape[1]
         observed = np.repeat(good, 2 * dimensions)
         wanted = np.where(np.arange(2 * dimensions) < dimensions, ~good[:, None], False).ravel()
         S = self._covariance
-        ridge = 1e-3 * np.trace(S) / len(S) + 1e-12
+        ridge = RIDGE * np.trace(S) / len(S) + 1e-12
         W = np.linalg.solve(S[observed][:, observed] + ridge * np.eye(observed.sum()), S[observed][:, wanted])
         now = self._features(position).ravel()[observed]
         before = self._features(last, back=1).ravel()[observed]
@@ -238,7 +247,7 @@ class Gate:
         filled = alone.copy()
         lost = last[~good]
         others = told.reshape(lost.shape) + lost + (self._return - 1) * (lost - expected.reshape(lost.shape))
-        share = 0.5 ** (self._lost[~good] + 1.0)[:, None]
+        share = OWN_SHARE ** (self._lost[~good] + 1.0)[:, None]
         filled[~good] = share * alone[~good] + (1 - share) * others
         return np.clip(filled, -LARGEST, LARGEST)
 

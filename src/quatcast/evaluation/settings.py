@@ -147,8 +147,8 @@ class Settings:
         return cls.of(values | chosen)
 
     def toml(self) -> str:
-        """Text of a TOML file that gives the same results."""
-        where = ("out", "workers", "cluster", "grids")
+        """Text of a TOML file that gives the same results, on any machine."""
+        where = ("data_dir", "out", "workers", "cluster", "grids")
         lines = [
             f"{f.name} = {_literal(getattr(self, f.name))}"
             for f in dataclasses.fields(self)
@@ -163,7 +163,7 @@ class Settings:
         if self.out is not None:
             return Path(self.out)
         data = self.data if isinstance(self.data, str) else "-".join(Path(file).stem for file in self.data)[:40]
-        kept = ("profile", "data", "data_dir", "max_runs", "device")
+        kept = ("profile", "data", "max_runs", "device")
         given = {key: getattr(self, key) for key in kept if getattr(self, key) is not None}
         mark = ""
         if self.toml() != Settings.of(given).toml():

@@ -1,0 +1,70 @@
+"""The forecaster that we stand behind: one set of rules for every recording and horizon.
+
+Five kinds of experts, all on displacements with one scale a channel, so that turning space turns their inputs and
+targets and little else:
+
+- quaternion recurrent networks, trained by exact RTRL and replay under the correntropy criterion;
+- random quaternion neurons with a refitted readout, over half a second, one and two seconds of the past, and over six
+  seconds sparsely;
+- a refitted linear ridge regression.
+
+A mixture weighs them by their recent matured errors. docs/recommended.md tells how it was chosen and what it gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quatcast.forecaster import Forecaster
+from quatcast.learners import QELM, QRNN, Learner, Ridge
+from quatcast.losses import MCC
+from quatcast.mixture import Mixture
+from quatcast.optimizers import Adam
+from quatcast.replay import Replay
+
+TICK = 0.1
+"""Seconds between the samples that an input is made of; at higher rates the samples between are left out."""
+TRAIN = 30.0
+"""Seconds that the scales are fitted to."""
+MEMORY = 100.0
+"""Seconds that replays are drawn from."""
+SPARSE = (*range(8), *range(10, 60, 5))
+"""Delays in ticks over almost six seconds: a breath and a half."""
+
+
+def experts(horizon: int, rate: float) -> Mixture:
+    """Mixture for a horizon in samples at a rate in samples a second, without gate, radius and status."""
+    tick = max(1, round(TICK * rate))
+    second = max(1, round(rate))
+
+    def member(learner: Learner, ticks: Sequence[int]) -> Forecaster:
+        return Forecaster(
+            learner,
+            horizon=horizon,
+            lags=[tick * delay for delay in ticks],
+            target="displacement",
+            scale_by="channel",
+            train=max(2, round(TRAIN * rate)),
+        )
+
+    network = QRNN(
+        hidden=(10,),
+        loss=MCC(sigma=2.0),
+        optimizer=Adam(rate=0.002, beta2=0.99),
+        seeds=range(4),
+        init_std=0.1,
+        max_depth=64,
+        replay=Replay(updates=2, batch=24, window=6, memory=max(6, round(MEMORY * rate))),
+    )
+    return Mixture(
+        [
+            member(network, range(12)),
+            member(QELM(50, regularization=50.0, refit=second, seeds=[1, 2, 3]), range(12)),
+            member(QELM(50, regularization=50.0, refit=second, seeds=[4]), range(6)),
+            member(QELM(50, regularization=100.0, refit=second, seeds=[5]), range(20)),
+            member(QELM(50, regularization=100.0, refit=second, seeds=[6]), SPARSE),
+            member(Ridge(regularization=30.0, refit=second), range(12)),
+        ],
+        memory=20 * second,
+        shrinkage=0.5,
+    )

@@ -1,7 +1,7 @@
 """Input that lies: what is missing or implausible is replaced before a forecaster sees it, channel by channel.
 
 Each channel has a one-step forecast of its own, and a sample too far from it is not believed. What takes its place
-leans on the channels that are good: markers on one chest move together, and knowing where two of them are says
+leans on the channels that are good: markers on one body move together, and knowing where two of them are says
 where the third is, for seconds, without the drift of a forecast fed with its own forecasts.
 """
 
@@ -15,19 +15,34 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64]
 
 LARGEST = 1e9
 """No sensor of ours measures more; whatever does is a fault, and its square must not overflow."""
 ORDER = 4
 """Displacements that the one-step forecast is made from."""
-WARMUP = 4
+WARMUP = 5
 """Samples of a channel that are believed for want of anything to judge them by."""
+SHIFT = 0.9
+"""Seconds of implausible samples after which anything is taken for a shift, agreeing or not."""
+AWAY = 3.0
+"""Root-mean-square distances from its mean beyond which a shift takes the channel's mean with it."""
 DAMPING = 0.85
 """By which a forecast displacement shrinks with every sample of a gap."""
 OWN_SHARE = 0.3
 """Of the one-step forecast in the first fill-in of a gap; its square in the second, and so on."""
+LAG = 0.5
+"""Seconds over which the channels' displacements tell of one another."""
+KNOWN = 5.0
+"""Seconds of samples, all channels good, before the channels tell of one another."""
+RETURN = 5.0
+"""Seconds in which a filled-in channel returns to what the others tell."""
+MEMORY = 50.0
+"""Seconds after which what was learnt is forgotten, to 1/e."""
 RIDGE = 1e-3
 """Of the least squares, relative to the mean power of their inputs."""
+TINY = 1e-12
+"""Keeps what never moved from a division by zero."""
 CLIP = 4.0
 """Of the running scale: an innovation counts at most this many times it."""
 
@@ -51,7 +66,7 @@ class Gated:
     position: Floats
     replaced: Bools
     reasons: tuple[str, ...]
-    lost: NDArray[np.int64]
+    lost: Counts
 
 
 class Gate:
@@ -61,13 +76,14 @@ class Gate:
     fitted online by least squares and the same for all coordinates, so that turning space changes nothing. With
     ν = |x − x̂| a sample is implausible if
 
-        ν > tolerance · (1 + 15/n at 10 Hz) · s + reach · r,    s += β(min(ν, 4s) − s),
+        ν > tolerance · (1 + 1.5/T) · s + reach · r,    s += β(min(ν, 4s) − s),
 
-    s being the robust running scale of ν (β makes it follow in 2 s), r the running root-mean-square distance of the
-    channel from its mean, and n the number of its good samples, so that little knowledge makes for a wide bound.
+    s being the robust running scale of ν (β lets it follow in 2 s), r the running root-mean-square distance of the
+    channel from its mean, and T the seconds for which it has been seen: little knowledge makes for a wide bound.
 
     **Shift.** Random faults do not agree with one another: implausible samples in a row, each within the same bound
-    of the one before, are a real shift once they last for `patience` seconds. The channel then starts at the new place.
+    of the one before, are a real shift once they last for `patience` seconds, and without agreement after 0.9 s. The
+    channel then starts at the new place; if that is more than 3r away, its mean goes there with it.
 
     **Fill-in.** With m and S the running mean and covariance of all channels' positions and of their displacements
     over half a second, learnt from samples whose channels were all good, channel i is expected at
@@ -79,7 +95,7 @@ class Gate:
     of a gap lean on the one-step forecast too; with no good channel, or none known well yet, that forecast is all
     there is, and its displacement dies out.
 
-    The first four samples of a channel are believed if finite. A channel never seen yet is held at zero.
+    The first five samples of a channel are believed if finite. A channel never seen yet is held at zero.
 
     Parameters
     ----------
@@ -105,6 +121,18 @@ class Gate:
     True
     """
 
+    _past: Floats  # the last positions let through, the newest last
+    _gram: Floats  # normal equations of the one-step forecast
+    _cross: Floats
+    _scale: Floats  # s
+    _count: Counts  # n
+    _center: Floats
+    _power: Floats  # r²
+    _lost: Counts
+    _doubtful: Floats  # the last implausible sample
+    _agreeing: Counts  # implausible samples in a row that agree
+    _doubts: Counts  # implausible samples in a row
+
     def __init__(
         self, rate: float = 10.0, *, tolerance: float = 6.0, reach: float = 0.5, patience: float = 0.3
     ) -> None:
@@ -112,11 +140,7 @@ class Gate:
             if not (np.isfinite(value) and value > 0):
                 raise ValueError(f"{name}: must be positive and finite, not {value!r}")
         self.rate, self.tolerance, self.reach, self.patience = float(rate), tolerance, reach, patience
-        self._agree = max(3, round(patience * rate))
-        self._lag = max(1, round(0.5 * rate))
-        self._known = max(4, round(5 * rate))
-        self._forget = 1.0 / (50 * rate + 1)
-        self._return = float(np.exp(-1.0 / (5 * rate)))
+        self._forget = 1.0 / (MEMORY * rate + 1)
         self._shape: tuple[int, int] | None = None
 
     def update(self, sample: ArrayLike) -> Gated:
@@ -128,61 +152,85 @@ class Gate:
         x = np.where(present[:, None], x, 0.0)
 
         step, inputs = self._step()
-        forecast = self._past[-1] + step
-        innovation = _norm(x - forecast)
+        innovation = _norm(x - self._past[-1] - step)
         caution = 1.0 + 1.5 * self.rate / np.maximum(self._count, 1)
-        bound = caution * self.tolerance * self._scale + self.reach * np.sqrt(self._power)
-        believed = present & ((innovation <= bound) | (self._count < WARMUP))
-        doubted = present & ~believed
-        nearby = _norm(x - self._doubtful) <= bound
-        self._agreeing = np.where(doubted, np.where(nearby, self._agreeing, 0) + 1, self._agreeing * ~believed)
-        self._doubtful = np.where(doubted[:, None], x, self._doubtful)
-        shifted = doubted & (self._agreeing >= self._agree)
+        bound = self.tolerance * caution * self._scale + self.reach * np.sqrt(self._power)
+        believed = present & ((innovation <= bound) | (self._count < WARMUP) | (bound == 0))
+        shifted = self._accept(x, present & ~believed, believed, bound)
         good = believed | shifted
-        steady = believed & (self._lost == 0) & (self._count > 0)
 
-        moved = shifted | (good & (self._count == 0))
-        self._past = np.where(moved[:, None], x, self._past)
+        steady = believed & (self._lost == 0) & (self._count >= WARMUP) & (_norm(inputs).max(axis=1) <= bound)
+        self._learn(x - self._past[-1], inputs, innovation, present, steady)
+        self._move(x, step, believed, shifted)
         position = np.where(good[:, None], x, 0.0)
         if not good.all():
             position = np.where(good[:, None], x, self._fill(position, good, step))
-        self._learn(x - self._past[-1], inputs, innovation, present, steady)
         self._past = np.concatenate([self._past[1:], position[None]])
         self._describe(position, good)
         self._lost = np.where(good, 0, self._lost + 1)
-        self._agreeing = np.where(shifted, 0, self._agreeing)
         return Gated(position, ~good, _reasons(present, good, shifted), self._lost.copy())
 
     def state(self) -> dict[str, Any]:
         """Everything learnt, as a tree of arrays and plain values."""
         if self._shape is None:
             return {"shape": None}
-        return {"shape": list(self._shape), **{name: getattr(self, name).copy() for name in _STATE}}
+        arrays = {name: getattr(self, f"_{name}").copy() for name in _STATE}
+        return {"shape": list(self._shape), **arrays, "companions": self._companions.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take back what `state` gave."""
-        self._shape = None if state["shape"] is None else (int(state["shape"][0]), int(state["shape"][1]))
-        for name in _STATE if self._shape else ():
-            setattr(self, name, state[name].copy())
+        if state["shape"] is None:
+            self._shape = None
+            return
+        self._begin((int(state["shape"][0]), int(state["shape"][1])))
+        for name in _STATE:
+            setattr(self, f"_{name}", state[name].copy())
+        self._companions.restore(state["companions"])
 
     def _begin(self, shape: tuple[int, int]) -> None:
-        (channels, dimensions), features = shape, 2 * shape[0] * shape[1]
+        channels = shape[0]
         self._shape = shape
-        self._past: Floats = np.zeros((max(self._lag, ORDER) + 1, channels, dimensions))
-        self._gram: Floats = np.zeros((channels, ORDER, ORDER))
-        self._cross: Floats = np.zeros((channels, ORDER))
-        self._scale: Floats = np.zeros(channels)
-        self._count: NDArray[np.int64] = np.zeros(channels, dtype=np.int64)
-        self._center: Floats = np.zeros(shape)
-        self._power: Floats = np.zeros(channels)
-        self._lost: NDArray[np.int64] = np.zeros(channels, dtype=np.int64)
-        self._doubtful: Floats = np.zeros(shape)
-        self._agreeing: NDArray[np.int64] = np.zeros(channels, dtype=np.int64)
-        self._mean: Floats = np.zeros(features)
-        self._covariance: Floats = np.zeros((features, features))
-        self._together: NDArray[np.int64] = np.zeros((), dtype=np.int64)
+        self._lag = max(1, round(LAG * self.rate))
+        self._past = np.zeros((max(self._lag + 1, ORDER) + 1, *shape))
+        self._gram, self._cross = np.zeros((channels, ORDER, ORDER)), np.zeros((channels, ORDER))
+        self._scale, self._power = np.zeros(channels), np.zeros(channels)
+        self._center, self._doubtful = np.zeros(shape), np.zeros(shape)
+        self._count, self._lost = np.zeros(channels, dtype=np.int64), np.zeros(channels, dtype=np.int64)
+        self._agreeing, self._doubts = np.zeros(channels, dtype=np.int64), np.zeros(channels, dtype=np.int64)
+        self._companions = _Companions(2 * channels * shape[1], self._forget)
 
-    # Each channel for itself.
+    def _accept(self, x: Floats, doubted: Bools, believed: Bools, bound: Floats) -> Bools:
+        """Which doubted samples are a shift; missing ones in between do not count.
+
+        A channel that begins to move after a long rest has a scale of nothing; it takes that of the doubted samples.
+        """
+        apart = _norm(x - self._doubtful)
+        agreeing = np.where(doubted, np.where(apart <= bound, self._agreeing, 0) + 1, self._agreeing)
+        doubts = self._doubts + doubted
+        shifted = doubted & (
+            (agreeing >= max(3, round(self.patience * self.rate))) | (doubts >= max(4, round(SHIFT * self.rate)))
+        )
+        self._scale = np.where(shifted, np.maximum(self._scale, 0.5 * apart), self._scale)
+        self._agreeing = np.where(believed | shifted, 0, agreeing)
+        self._doubts = np.where(believed | shifted, 0, doubts)
+        self._doubtful = np.where(doubted[:, None], x, self._doubtful)
+        return shifted
+
+    def _move(self, x: Floats, step: Floats, believed: Bools, shifted: Bools) -> None:
+        """Mend the past of channels that have shifted, are seen for the first time, or come back after a gap.
+
+        Coming back, a channel would seem to jump by the error of what was filled in; its past is moved by as much.
+        Where a shift goes beyond what the channel does anyway, its mean goes with it.
+        """
+        back = believed & (self._lost > 0)
+        self._past = np.where(back[:, None], self._past + (x - self._past[-1] - step), self._past)
+        self._past = np.where((shifted | (believed & (self._count == 0)))[:, None], x, self._past)
+        offset = x - self._center
+        away = shifted & (_norm(offset) > AWAY * np.sqrt(self._power))
+        if away.any():
+            offset = np.where(away[:, None], offset, 0.0)
+            self._center = self._center + offset
+            self._companions.shift(self._features(offset, offset))
 
     def _step(self) -> tuple[Floats, Floats]:
         """Forecast displacement (channels, dimensions), and the displacements (channels, order, dimensions) behind it.
@@ -190,72 +238,89 @@ class Gate:
         The forecast never exceeds twice the largest of them.
         """
         inputs = np.diff(self._past[-ORDER - 1 :], axis=0).transpose(1, 0, 2)
-        ridge = RIDGE * np.trace(self._gram, axis1=1, axis2=2) / ORDER + 1e-12
+        ridge = RIDGE * np.trace(self._gram, axis1=1, axis2=2) / ORDER + TINY
         weights = np.linalg.solve(self._gram + ridge[:, None, None] * np.eye(ORDER), self._cross[..., None])
         step = np.sum(weights * inputs, axis=1)
-        largest = 2.0 * _norm(inputs).max(axis=1)
-        size = _norm(step)
-        return step * (largest / np.maximum(np.maximum(size, largest), 1e-300))[:, None], inputs
+        largest, size = 1.0 * _norm(inputs).max(axis=1), _norm(step)
+        return step * np.where(size > largest, largest / np.maximum(size, TINY), 1.0)[:, None], inputs
 
     def _learn(self, displacement: Floats, inputs: Floats, innovation: Floats, present: Bools, steady: Bools) -> None:
         """Learn the displacement where it lies between two believed samples, and the scale where there is a sample."""
         u, keep = np.where(steady[:, None, None], inputs, 0.0), 1.0 - self._forget * steady
         self._gram = keep[:, None, None] * self._gram + u @ u.transpose(0, 2, 1)
         self._cross = keep[:, None] * self._cross + np.sum(u * displacement[:, None, :], axis=-1)
-        # The mean of the first innovations, then a running one that no single fault can drag off.
-        early = self._count < WARMUP
-        clipped = np.where(early, innovation, np.minimum(innovation, CLIP * self._scale))
-        weight = np.maximum(1.0 / np.maximum(self._count, 1), 0.5 / self.rate)
-        self._scale = self._scale + np.where(present & (self._count > 0), weight * (clipped - self._scale), 0.0)
+        clipped = np.where(self._scale > 0, np.minimum(innovation, CLIP * self._scale), innovation)
+        weight = np.where(self._scale > 0, min(0.5 / self.rate, 1.0), 1.0)
+        self._scale = self._scale + np.where(present & (self._count >= WARMUP), weight * (clipped - self._scale), 0.0)
 
     def _describe(self, position: Floats, good: Bools) -> None:
         """Learn where each channel dwells and, when all are good, how they go together."""
         self._count = self._count + good
+        # A fault among the first samples spoils two displacements of four, and not the second smallest.
+        first = np.sort(_norm(np.diff(self._past[-WARMUP:], axis=0)), axis=0)[1]
+        self._scale = np.where(good & (self._count == WARMUP), first, self._scale)
         gain = np.where(good, np.maximum(1.0 / np.maximum(self._count, 1), self._forget), 0.0)
         away = position - self._center
         self._center = self._center + gain[:, None] * away
         self._power = (1 - gain) * (self._power + gain * np.sum(away * away, axis=-1))
-        if good.all() and self._count.min() > self._lag:
-            self._together = self._together + 1
-            share = max(1.0 / float(self._together), self._forget)
-            deviation = self._features(position).ravel() - self._mean
-            self._mean = self._mean + share * deviation
-            self._covariance = (1 - share) * (self._covariance + share * np.outer(deviation, deviation))
+        if good.all() and self._count.min() > self._lag + WARMUP:
+            self._companions.learn(self._features(position, self._past[-1 - self._lag]))
 
-    # All channels together.
-
-    def _features(self, position: Floats, back: int = 0) -> Floats:
-        """Position and displacement over the lag, (channels, 2·dimensions), where `position` is the newest sample."""
-        return np.concatenate([position, position - self._past[-1 - self._lag + 1 - back]], axis=-1)
+    def _features(self, position: Floats, before: Floats) -> Floats:
+        """Positions and displacements (channels · 2 · dimensions,)."""
+        return np.concatenate([position, position - before], axis=-1).ravel()
 
     def _fill(self, position: Floats, good: Bools, step: Floats) -> Floats:
         """Positions (channels, dimensions) to put where a channel is not good; elsewhere of no meaning."""
         last = self._past[-1]
-        alone = last + DAMPING ** np.minimum(self._lost, 1000)[:, None] * step
-        if not good.any() or self._together < self._known:
-            return np.clip(alone, -LARGEST, LARGEST)
-        dimensions = position.shape[1]
-        observed = np.repeat(good, 2 * dimensions)
-        wanted = np.where(np.arange(2 * dimensions) < dimensions, ~good[:, None], False).ravel()
-        S = self._covariance
-        ridge = RIDGE * np.trace(S) / len(S) + 1e-12
+        filled = last + DAMPING ** np.minimum(self._lost, 1000)[:, None] * step
+        if good.any() and self._companions.count >= KNOWN * self.rate:
+            dimensions = position.shape[1]
+            observed = np.repeat(good, 2 * dimensions)
+            wanted = np.repeat(np.stack([~good, np.zeros_like(good)], axis=-1).ravel(), dimensions)
+            now = self._features(position, self._past[-self._lag])
+            before = self._features(last, self._past[-1 - self._lag])
+            expected = self._companions.expect(np.stack([now, before]), observed, wanted)
+            c, c_before = expected.reshape(2, -1, dimensions)
+            others = c + np.exp(-1.0 / (RETURN * self.rate)) * (last[~good] - c_before)
+            share = OWN_SHARE ** np.minimum(self._lost[~good] + 1, 1000.0)[:, None]
+            filled[~good] = share * filled[~good] + (1 - share) * others
+        return np.asarray(np.clip(filled, -LARGEST, LARGEST))
+
+
+_STATE = ("past", "gram", "cross", "scale", "count", "center", "power", "lost", "doubtful", "agreeing", "doubts")
+
+
+class _Companions:
+    """Running mean m and covariance S of what goes together, and what part of it says about another part."""
+
+    def __init__(self, size: int, forget: float) -> None:
+        self.forget, self.count = forget, 0
+        self._m, self._S = np.zeros(size), np.zeros((size, size))
+
+    def learn(self, z: Floats) -> None:
+        self.count += 1
+        share = max(1.0 / self.count, self.forget)
+        deviation = z - self._m
+        self._m = self._m + share * deviation
+        self._S = (1 - share) * (self._S + share * np.outer(deviation, deviation))
+
+    def shift(self, offset: Floats) -> None:
+        self._m = self._m + offset
+
+    def expect(self, z: Floats, observed: Bools, wanted: Bools) -> Floats:
+        """Expected values of the wanted components of (…, size), given the observed ones."""
+        m, S = self._m, self._S
+        ridge = RIDGE * np.trace(S) / len(S) + TINY
         W = np.linalg.solve(S[observed][:, observed] + ridge * np.eye(observed.sum()), S[observed][:, wanted])
-        now = self._features(position).ravel()[observed]
-        before = self._features(last, back=1).ravel()[observed]
-        told = (now - before) @ W
-        expected = self._mean[wanted] + (before - self._mean[observed]) @ W
-        filled = alone.copy()
-        lost = last[~good]
-        others = told.reshape(lost.shape) + lost + (self._return - 1) * (lost - expected.reshape(lost.shape))
-        share = OWN_SHARE ** (self._lost[~good] + 1.0)[:, None]
-        filled[~good] = share * alone[~good] + (1 - share) * others
-        return np.clip(filled, -LARGEST, LARGEST)
+        return np.asarray(m[wanted] + (z[..., observed] - m[observed]) @ W)
 
+    def state(self) -> dict[str, Any]:
+        return {"count": self.count, "mean": self._m.copy(), "covariance": self._S.copy()}
 
-_STATE = (
-    "_past", "_gram", "_cross", "_scale", "_count", "_center", "_power", "_lost", "_doubtful", "_agreeing", "_mean",
-    "_covariance", "_together",
-)  # fmt: skip
+    def restore(self, state: dict[str, Any]) -> None:
+        self.count = int(state["count"])
+        self._m, self._S = state["mean"].copy(), state["covariance"].copy()
 
 
 def as_sample(sample: ArrayLike, shape: tuple[int, int] | None) -> Floats:
@@ -263,14 +328,16 @@ def as_sample(sample: ArrayLike, shape: tuple[int, int] | None) -> Floats:
     try:
         array = np.asarray(sample)
     except ValueError as error:
-        raise ValueError(f"sample: shape (channels, dimensions) expected, not rows of different lengths: {error}") from None
+        raise ValueError(
+            f"sample: shape (channels, dimensions) expected, not rows of different lengths: {error}"
+        ) from None
     if array.dtype.kind not in "fiu":
         raise ValueError(f"sample: real numbers expected, not an array of type {array.dtype}")
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"sample: shape (channels, dimensions) expected, not {array.shape}")
     if shape is not None and array.shape != shape:
         raise ValueError(f"sample: shape {shape} expected as before, not {array.shape}")
-    return array.astype(np.float64)
+    return np.asarray(array, dtype=np.float64)
 
 
 def _norm(x: Floats) -> Floats:

@@ -11,7 +11,7 @@ from quatcast.evaluation.settings import PROFILES, Settings
 @pytest.mark.parametrize("seconds", [0, 70])
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_text_of_settings_gives_the_settings(profile: str, seconds: int) -> None:
-    settings = Settings.of({"profile": profile, "horizons": [1, 0.5], "seconds": seconds, "data_dir": 'a "b" \\ é'})
+    settings = Settings.of({"profile": profile, "horizons": [1, 0.5], "seconds": seconds, "data": ['a "b" \\ é.csv']})
     assert settings.horizons == [0.5, 1.0]
     assert Settings.of(tomllib.loads(settings.toml())) == settings
 
@@ -98,7 +98,7 @@ def test_the_folder_tells_experiments_apart() -> None:
     plain, other = Settings.of({}), Settings.of({"labels": ["causal"]})
     assert plain.folder() == Path("runs/simulated-quick")
     assert other.folder().name.startswith("simulated-quick-")
-    assert Settings.of({"workers": 3, "device": "cuda"}).folder() == plain.folder()
+    assert Settings.of({"workers": 3, "device": "cuda", "data_dir": "there"}).folder() == plain.folder()
     assert Settings.of({"data": ["x/a.csv", "b.csv"]}).folder() == Path("runs/a-b-quick")
     assert Settings.of({"out": "here"}).folder() == Path("here")
 

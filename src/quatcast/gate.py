@@ -25,7 +25,7 @@ WARMUP = 5
 """Samples of a channel that are believed for want of anything to judge them by."""
 SHIFT = 0.9
 """Seconds of implausible samples after which anything is taken for a shift, agreeing or not."""
-AWAY = 3.0
+AWAY = 6.0
 """Root-mean-square distances from its mean beyond which a shift takes the channel's mean with it."""
 DAMPING = 0.85
 """By which a forecast displacement shrinks with every sample of a gap."""
@@ -83,7 +83,7 @@ class Gate:
 
     **Shift.** Random faults do not agree with one another: implausible samples in a row, each within the same bound
     of the one before, are a real shift once they last for `patience` seconds, and without agreement after 0.9 s. The
-    channel then starts at the new place; if that is more than 3r away, its mean goes there with it.
+    channel then starts at the new place; if that is more than 6r from its mean, the mean goes there too.
 
     **Fill-in.** With m and S the running mean and covariance of all channels' positions and of their displacements
     over half a second, learnt from samples whose channels were all good, channel i is expected at
@@ -161,7 +161,7 @@ class Gate:
 
         steady = believed & (self._lost == 0) & (self._count >= WARMUP) & (_norm(inputs).max(axis=1) <= bound)
         self._learn(x - self._past[-1], inputs, innovation, present, steady)
-        self._move(x, step, believed, shifted)
+        self._move(x, shifted, good & (self._count == 0))
         position = np.where(good[:, None], x, 0.0)
         if not good.all():
             position = np.where(good[:, None], x, self._fill(position, good, step))
@@ -216,15 +216,12 @@ class Gate:
         self._doubtful = np.where(doubted[:, None], x, self._doubtful)
         return shifted
 
-    def _move(self, x: Floats, step: Floats, believed: Bools, shifted: Bools) -> None:
-        """Mend the past of channels that have shifted, are seen for the first time, or come back after a gap.
+    def _move(self, x: Floats, shifted: Bools, first: Bools) -> None:
+        """Let channels that have shifted, or are seen for the first time, start where they are.
 
-        Coming back, a channel would seem to jump by the error of what was filled in; its past is moved by as much.
         Where a shift goes beyond what the channel does anyway, its mean goes with it.
         """
-        back = believed & (self._lost > 0)
-        self._past = np.where(back[:, None], self._past + (x - self._past[-1] - step), self._past)
-        self._past = np.where((shifted | (believed & (self._count == 0)))[:, None], x, self._past)
+        self._past = np.where((shifted | first)[:, None], x, self._past)
         offset = x - self._center
         away = shifted & (_norm(offset) > AWAY * np.sqrt(self._power))
         if away.any():
@@ -235,13 +232,13 @@ class Gate:
     def _step(self) -> tuple[Floats, Floats]:
         """Forecast displacement (channels, dimensions), and the displacements (channels, order, dimensions) behind it.
 
-        The forecast never exceeds twice the largest of them.
+        The forecast never exceeds the largest of them, so that it cannot run away.
         """
         inputs = np.diff(self._past[-ORDER - 1 :], axis=0).transpose(1, 0, 2)
         ridge = RIDGE * np.trace(self._gram, axis1=1, axis2=2) / ORDER + TINY
         weights = np.linalg.solve(self._gram + ridge[:, None, None] * np.eye(ORDER), self._cross[..., None])
         step = np.sum(weights * inputs, axis=1)
-        largest, size = 1.0 * _norm(inputs).max(axis=1), _norm(step)
+        largest, size = _norm(inputs).max(axis=1), _norm(step)
         return step * np.where(size > largest, largest / np.maximum(size, TINY), 1.0)[:, None], inputs
 
     def _learn(self, displacement: Floats, inputs: Floats, innovation: Floats, present: Bools, steady: Bools) -> None:

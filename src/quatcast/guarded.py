@@ -130,15 +130,15 @@ class Guarded:
 
     Examples
     --------
+    >>> from quatcast.data import simulated
     >>> from quatcast.forecaster import Forecaster
     >>> from quatcast.learners import RLS
-    >>> time = np.arange(500) / 10
-    >>> wave = 5 * np.stack([np.sin(time), np.cos(time), np.sin(time + 1)], axis=-1)[:, None, :] * [[1.0], [0.5]]
-    >>> wave[-13:, 1] = np.nan
-    >>> guarded = Guarded(Forecaster(RLS(), horizon=5, lags=8), rate=10.0, names=("belly", "chest"))
-    >>> forecasts = guarded.run(wave)
+    >>> positions = simulated(seconds=50)[1].positions.copy()
+    >>> positions[-13:, 1] = np.nan
+    >>> guarded = Guarded(Forecaster(RLS(), horizon=5, lags=8), rate=10.0, names=("belly", "waist", "chest"))
+    >>> forecasts = guarded.run(positions)
     >>> [Status(forecasts.status[t]).label for t in (100, 486, -1)], forecasts.reasons[-1]
-    (['warming up', 'ok', 'degraded'], 'chest lost for 1.3 s')
+    (['warming up', 'ok', 'degraded'], 'waist lost for 1.3 s')
     """
 
     def __init__(

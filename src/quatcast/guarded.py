@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quatcast.conformal import Conformal
+from quatcast.forecaster import Forecasts
 from quatcast.gate import LARGEST, Bools, Floats, Gate, Gated, as_sample
 
 LOST = 3.0
@@ -83,29 +84,21 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class GuardedForecasts:
-    """Forecasts of a recording with radius and status; `numpy.asarray` of it is `positions`.
+class GuardedForecasts(Forecasts):
+    """Forecasts of a recording, with a radius around each and a status.
 
     Attributes
     ----------
-    positions, radius
-        (T, channels, dimensions) and (T, channels). Row t belongs to the forecast OF sample t, made `horizon` samples
-        before; NaN where there is none.
+    radius
+        (T, channels). Row t belongs to the forecast OF sample t; NaN where there is none.
     status, reasons, replaced
         (T,), T texts and (T, channels): what was said when sample t arrived.
-    horizon
-        Samples ahead.
     """
 
-    positions: Floats
     radius: Floats
     status: NDArray[np.int8]
     reasons: list[str]
     replaced: Bools
-    horizon: int
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self.positions, dtype=dtype, copy=copy)
 
 
 class Guarded:
@@ -175,7 +168,7 @@ class Guarded:
         return Forecast(position, radius, status, reason, gated.replaced)
 
     def run(self, positions: ArrayLike) -> GuardedForecasts:
-        """Forecast a whole recording (T, channels, dimensions), NaN where missing, as `update` would, row by row."""
+        """Forecast a recording (T, channels, dimensions), NaN where missing, from here on as `update` does."""
         rows = np.asarray(positions)
         if rows.ndim != 3 or 0 in rows.shape:
             raise ValueError(f"positions: shape (T, channels, dimensions) expected, not {rows.shape}")
@@ -189,7 +182,8 @@ class Guarded:
                 forecasts[t + h], radius[t + h] = forecast.position, forecast.radius
             status[t], replaced[t] = forecast.status, forecast.replaced
             reasons.append(forecast.reason)
-        return GuardedForecasts(forecasts, radius, status, reasons, replaced, h)
+        weights = np.full(T, np.nan)
+        return GuardedForecasts(forecasts, weights, h, "causal", 0, radius, status, reasons, replaced)
 
     def _begin(self, x: Floats) -> None:
         channels = len(x)

@@ -13,9 +13,11 @@ A mixture weighs them by their recent matured errors. docs/recommended.md tells 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from quatcast.forecaster import Forecaster
+from quatcast.guarded import Guarded
 from quatcast.learners import QELM, QRNN, Learner, Ridge
 from quatcast.losses import MCC
 from quatcast.mixture import Mixture
@@ -30,6 +32,39 @@ MEMORY = 100.0
 """Seconds that replays are drawn from."""
 SPARSE = (*range(8), *range(10, 60, 5))
 """Delays in ticks over almost six seconds: a breath and a half."""
+
+
+def recommended(horizon: float, rate: float, *, names: Sequence[str] | None = None) -> Guarded:
+    """Forecaster for signals like the motion of markers on a breathing chest, without anything to tune.
+
+    Parameters
+    ----------
+    horizon
+        Seconds ahead.
+    rate
+        Samples a second.
+    names
+        What to call the channels when something is wrong with one; "channel 1", "channel 2", … where left out.
+
+    Returns
+    -------
+    A gate, a mixture of experts, a radius that holds the truth with probability 95 %, and a status. It warms up for
+    thirty seconds and some horizons.
+
+    Examples
+    --------
+    >>> from quatcast.data import simulated
+    >>> forecaster = recommended(horizon=0.5, rate=10.0)
+    >>> for sample in simulated(seconds=34)[1].positions:
+    ...     forecast = forecaster.update(sample)
+    >>> forecast.position.shape, forecast.radius.shape, forecast.status.label, forecast.reason
+    ((3, 3), (3,), 'ok', '')
+    """
+    if not (math.isfinite(rate) and rate > 0):
+        raise ValueError(f"rate: samples a second, a positive number, not {rate!r}")
+    if not math.isfinite(horizon) or round(horizon * rate) < 1:
+        raise ValueError(f"horizon: seconds, at least one sample of {1 / rate:g} s, not {horizon!r}")
+    return Guarded(experts(round(horizon * rate), rate), rate=rate, names=names)
 
 
 def experts(horizon: int, rate: float) -> Mixture:

@@ -90,8 +90,8 @@ def trace(labels: Any, horizon: float, predictor: str, about: Recording) -> NewT
     if predictor == "recommended":
         arrays["radius"] = np.full((SAMPLES, 2), 2.0)
         arrays["status"] = np.repeat([0, 1, 2, 3, 1], SAMPLES // 5)
-        arrays["gated"] = np.zeros((SAMPLES, 2))
-        arrays["gated"][[100, 650], [0, 1]] = 1
+        arrays["replaced"] = np.zeros((SAMPLES, 2))
+        arrays["replaced"][[100, 650], [0, 1]] = 1
     return NewTrace(labels, horizon, predictor, {}, 0, about.name, arrays)
 
 

@@ -31,10 +31,10 @@ def forecast(
 
     from quatcast.cli.show import say
     from quatcast.data import read_csv, write_csv
-    from quatcast.evaluation.predictors import CATALOGUE, Batch, find
+    from quatcast.evaluation.predictors import Batch, find
     from quatcast.evaluation.protocol import samples_ahead
 
-    chosen = find(predictor or ("recommended" if "recommended" in CATALOGUE else "QRNN-MCC"))
+    chosen = find(predictor or "recommended")
     if labels not in chosen.labels:
         raise ValueError(f"--labels: {' or '.join(chosen.labels)} with {chosen.name}, not {labels!r}")
     rule: Labels = "causal" if labels == "causal" else "lookahead"
@@ -84,13 +84,12 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
 
     positions = recording.positions if predictor.takes_missing else held(recording.positions)
     try:
-        forecaster = predictor.build(batch)
         began = time.monotonic()
-        forecaster.run(positions[:TRAIN])
+        predictor.build(batch).run(positions[:TRAIN])
         expected = (time.monotonic() - began) * len(positions) / TRAIN
         with ThreadPoolExecutor(1) as executor, Shown() as shown:
             began = time.monotonic()
-            running = executor.submit(forecaster.run, positions)
+            running = executor.submit(predictor.build(batch).run, positions)
             while wait([running], timeout=0.2).not_done:
                 shown.update("forecasting", min(time.monotonic() - began, 0.99 * expected), expected)
             return running.result()

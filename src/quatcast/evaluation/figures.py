@@ -272,8 +272,8 @@ def loss_surface(criterion: str, sigma: float = 2.0, reach: float = 5.0, count: 
 
 def watch(trace: Trace) -> go.Figure:
     """Status over time, and below it the samples of each channel that the gate refused."""
-    status, gated = trace.more.get("status"), trace.more.get("gated")
-    rows = [array for array in (status, gated) if array is not None]
+    status, replaced = trace.more.get("status"), trace.more.get("replaced")
+    rows = [array for array in (status, replaced) if array is not None]
     figure = make_subplots(len(rows), 1, shared_xaxes=True, vertical_spacing=0.12)
     figure.update_layout(**_layout(height=110 + 170 * len(rows), hovermode="closest"), showlegend=False)
     if status is not None:
@@ -288,8 +288,8 @@ def watch(trace: Trace) -> go.Figure:
             row=1,
             col=1,
         )
-    if gated is not None:
-        when, channel = np.nonzero(np.asarray(gated) > 0)
+    if replaced is not None:
+        when, channel = np.nonzero(np.asarray(replaced) > 0)
         figure.add_scatter(
             x=trace.times[when],
             y=channel,

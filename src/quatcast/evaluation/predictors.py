@@ -20,9 +20,11 @@ from numpy.typing import ArrayLike
 
 from quatcast.evaluation.records import Configuration
 from quatcast.forecaster import Forecaster, Forecasts, Labels
+from quatcast.guarded import Guarded
 from quatcast.learners import LMS, QLMS, QRNN, RLS, RNN, Persistence
 from quatcast.losses import MCC, MSE, Loss
 from quatcast.optimizers import SGD
+from quatcast.recommended import recommended
 
 CLIP = 2.0
 MAX_DEPTH = 128
@@ -33,7 +35,7 @@ class Runs(Protocol):
     """What a predictor's builder gives: something that forecasts a whole recording, as `Forecaster` does."""
 
     def run(self, positions: ArrayLike, /) -> Forecasts:
-        """Forecast a recording (T, channels, dimensions), beginning anew."""
+        """Forecast a recording (T, channels, dimensions); asked once of what was freshly built."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,10 @@ def _persistence(batch: Batch) -> Forecaster:
     return Forecaster(Persistence(), horizon=batch.horizon, lags=1, labels=batch.labels)
 
 
+def _recommended(batch: Batch) -> Guarded:
+    return recommended(batch.horizon / batch.rate, batch.rate)
+
+
 LAGS = [10, 30, 50, 70, 90]
 RATES = [0.02, 0.05, 0.1, 0.2]
 LINEAR_RATES = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
@@ -177,6 +183,14 @@ RLS_GRID: dict[str, Sequence[Any]] = {"lags": [10, 30], "forgetting": [0.99, 0.9
 CATALOGUE: dict[str, Predictor] = {
     predictor.name: predictor
     for predictor in (
+        Predictor(
+            "recommended",
+            "The forecaster that quatcast recommends",
+            _recommended,
+            labels=("causal",),
+            takes_missing=True,
+            arrays=("radius", "status", "replaced"),
+        ),
         _recurrent("QRNN-MCC", "Quaternion network, correntropy", QRNN, QUATERNION_UNITS, mcc=True),
         _recurrent("QRNN-MSE", "Quaternion network, square error", QRNN, QUATERNION_UNITS, mcc=False),
         _recurrent("RNN-MCC", "Real network, correntropy", RNN, REAL_UNITS, mcc=True),

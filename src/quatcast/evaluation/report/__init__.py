@@ -71,7 +71,7 @@ def tables(store: Store, summary: Summary, traces: Sequence[Trace]) -> Iterator[
 def _watched(summary: Summary, traces: Sequence[Trace]) -> list[Trace]:
     """Traces that tell how sure they are, in the order of the recordings."""
     order = [recording.name for recording in summary.recordings]
-    found = [trace for trace in traces if {"radius", "status", "gated"} & set(trace.more)]
+    found = [trace for trace in traces if {"radius", "status", "replaced"} & set(trace.more)]
     return sorted(found, key=lambda trace: order.index(trace.recording))
 
 
@@ -184,7 +184,7 @@ def _sure(page: Page, watched: list[Trace], shown: dict[str, Table]) -> Iterator
     options = [
         ((trace.recording, f"{trace.predictor}, {trace.horizon:g} s, {LABELS[trace.labels]}"), figures.watch(trace))
         for trace in watched
-        if {"status", "gated"} & set(trace.more)
+        if {"status", "replaced"} & set(trace.more)
     ]
     caption = "Status of the forecaster over time, and the samples that its gate refused, by channel."
     yield page.choice("watch", ("Recording", "Forecast"), options, caption)

@@ -187,15 +187,15 @@ def coverage(traces: Sequence[Trace]) -> Table:
 def _watched(traces: Sequence[Trace]) -> Iterator[Cell]:
     """Coverage, radius, refused samples and bad status of some traces, sample by sample."""
     within = [found for trace in traces if (found := within_radius(trace, VALIDATION)) is not None]
-    radius, gated, status = (
+    radius, replaced, status = (
         [np.ravel(trace.more[name][VALIDATION:]) for trace in traces if name in trace.more]
-        for name in ("radius", "gated", "status")
+        for name in ("radius", "replaced", "status")
     )
     bad = [np.isin(codes, [STATUS.index("degraded"), STATUS.index("hold")]) for codes in status]
     yield _share(within)
     known = np.concatenate([values[np.isfinite(values)] for values in radius]) if radius else np.empty(0)
     yield Number(float(np.median(known)), 2) if known.size else ""
-    yield _share([values > 0 for values in gated])
+    yield _share([values > 0 for values in replaced])
     yield _share(bad)
 
 

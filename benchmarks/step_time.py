@@ -13,15 +13,15 @@ import os
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ[variable] = "1"
 
-import platform  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-from time import thread_time  # noqa: E402
-from typing import Any, NamedTuple  # noqa: E402
+import platform
+from collections.abc import Callable
+from time import thread_time
+from typing import Any, NamedTuple
 
-import numpy as np  # noqa: E402
-from classical import ClassicalRTRL, Floats  # noqa: E402
+import numpy as np
+from classical import ClassicalRTRL, Floats
 
-from quatcast import LMS, MCC, MSE, QLMS, QRNN, RLS, RNN, SGD, Algebra, H, Learner, Persistence, R  # noqa: E402
+from quatcast import LMS, MCC, MSE, QLMS, QRNN, RLS, RNN, SGD, Algebra, H, Learner, Persistence, R
 
 MARKERS, HORIZON, LAGS = 3, 20, 90
 WARM_UP, BLOCKS, BLOCK = 100, 12, 15

@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+# Before NumPy is loaded: on matrices of this size threads of BLAS cost more than they give, and twenty times as much
+# where several test processes share the cores.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
 
 @pytest.fixture(scope="session")
 def extmarker_folder() -> Path:

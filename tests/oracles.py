@@ -41,6 +41,24 @@ def outer_jacobian(rows, v):
     return np.kron(np.eye(rows), block)
 
 
+def unrolled(parameters, inputs, layers, np_like, activation):
+    """Output (p, d) of the network after the inputs, written with plain sums for NumPy or autograd."""
+    d = inputs.shape[-1]
+
+    def times(weights, v):
+        return np_like.einsum("pqa,acb,qb->pc", weights, LEFT[d], v)
+
+    h = [np.zeros(parameters[f"layers.{k}.bias"].shape) for k in range(layers)]
+    for u in inputs:
+        v, states = u, []
+        for k in range(layers):
+            f = times(parameters[f"layers.{k}.recurrent"], h[k]) + times(parameters[f"layers.{k}.input"], v)
+            v = activation(f + parameters[f"layers.{k}.bias"])
+            states.append(v)
+        h = states
+    return times(parameters["readout.weight"], h[-1]) + parameters["readout.bias"]
+
+
 class Loss:
     """½|e|², or σ²(1 − exp(−|e|²/2σ²)) with a fixed or an adaptive width, jointly or a channel at a time."""
 

@@ -4,7 +4,7 @@ import autograd
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from oracles import LEFT, ClassicalRTRL, Loss, PlainAdam, PlainSGD
+from oracles import ClassicalRTRL, Loss, PlainAdam, PlainSGD, unrolled
 
 from quatcast import MCC, MSE, QRNN, RNN, SGD, Adam, ComplexRNN, ghr
 from quatcast.quaternion import conjugate, product, rotation
@@ -112,24 +112,6 @@ def frozen_gradient(learner, inputs, target):
     learner.update(public(inputs[-1], d), public(target, d))
     after = learner.parameters()
     return {name: start[name] - after[name] for name in start}
-
-
-def unrolled(parameters, inputs, layers, np_like, activation):
-    """Output (p, d) of the network after the inputs, written with plain sums for NumPy or autograd."""
-    d = inputs.shape[-1]
-
-    def times(weights, v):
-        return np_like.einsum("pqa,acb,qb->pc", weights, LEFT[d], v)
-
-    h = [np.zeros(parameters[f"layers.{k}.bias"].shape) for k in range(layers)]
-    for u in inputs:
-        v, states = u, []
-        for k in range(layers):
-            f = times(parameters[f"layers.{k}.recurrent"], h[k]) + times(parameters[f"layers.{k}.input"], v)
-            v = activation(f + parameters[f"layers.{k}.bias"])
-            states.append(v)
-        h = states
-    return times(parameters["readout.weight"], h[-1]) + parameters["readout.bias"]
 
 
 ACTIVATIONS = {

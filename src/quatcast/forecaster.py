@@ -23,6 +23,7 @@ from quatcast.learners.base import Learner, check_finite
 from quatcast.learners.persistence import Persistence
 from quatcast.signals import Embedding, ScaleBy, Target, as_delays
 from quatcast.sliding import Floats, Sliding
+from quatcast.threads import one_thread
 
 Labels = Literal["causal", "lookahead"]
 
@@ -165,16 +166,16 @@ class Forecaster:
         forecasts = np.full((*runs, *shape), np.nan)
         weights = self._weights = np.full((*runs, shape[0]), np.nan)
         seen = np.ones(shape[1], dtype=bool)
-        if self.labels == "causal":
+        with one_thread():
             for t, row in enumerate(x):
-                made = self._advance(row, seen)
-                if t + h < len(x):
-                    forecasts[..., t + h, :, :] = made
-        else:
-            for t in range(len(x) - h):
-                self._observe(x[t])
-                if self._inputs:
-                    forecasts[..., t + h, :, :] = self._learn(x[t], x[t + h], seen, self._inputs[-1], t + h)
+                if self.labels == "causal":
+                    made = self._advance(row, seen)
+                    if t + h < len(x):
+                        forecasts[..., t + h, :, :] = made
+                elif t + h < len(x):
+                    self._observe(row)
+                    if self._inputs:
+                        forecasts[..., t + h, :, :] = self._learn(row, x[t + h], seen, self._inputs[-1], t + h)
         self._weights = None
         return Forecasts(forecasts, weights, h, self.labels, self._truncated)
 
@@ -237,5 +238,8 @@ class Forecaster:
         if array.ndim != ndim or 0 in array.shape:
             expected = "(channels, dimensions)" if ndim == 2 else "(T, channels, dimensions)"
             raise ValueError(f"{name}: shape {expected} expected, not {array.shape}")
+        d = self.learner.algebra.dimension
+        if d > 1 and array.shape[-1] > d:
+            raise ValueError(f"{name}: at most {d} dimensions fit into {self.learner.algebra}, not {array.shape[-1]}")
         check_finite(name, array)
         return array.astype(np.float64)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from quatcast.conformal import Conformal
 from quatcast.forecaster import Forecasts
 from quatcast.gate import LARGEST, Bools, Floats, Gate, Gated, as_sample
+from quatcast.threads import one_thread
 
 LOST = 3.0
 """Seconds after which a lost channel makes the forecast unusable."""
@@ -160,7 +161,8 @@ class Guarded:
         gated = self.gate.update(x)
         errors = self._mature(gated)
         radius = self._conformal.update(errors)
-        position, fault = self._ask(gated)
+        with one_thread():
+            position, fault = self._ask(gated)
         radius = np.where(_finite(position), radius, np.nan)
         self._pending.append(position)
         self._remember(gated)

@@ -19,14 +19,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.forecaster import Forecaster, Forecasts
+from quatcast.gate import LARGEST
 from quatcast.sliding import Floats
+
+NEGLIGIBLE = 1e-9
+"""What is left out of account beside one."""
 
 
 def blend(C: Floats, shrinkage: float) -> Floats:
     """Weights (…, K) for error covariances C (…, K, K); see the module.
 
-    Without the sign constraint the solution is w ∝ (C + r)⁻¹1: on the plane Σw = 1 the pull towards equal weights
-    is r·|w|² up to a constant. Experts that it makes negative are left out, the most negative first.
+    With A = C + r, the weights are v/Σv for the v ≥ 0 that minimises vᵀAv/2 − Σv: on the plane Σw = 1 the pull towards
+    equal weights is r·|w|² up to a constant. Which experts have a share is found by principal pivoting: solve for
+    those kept, then take the last one that is wrong, kept below zero or left out with a slope that would gain, to the
+    other side. Errors are measured in units of each expert's own, so that an expert a billion times better than the
+    others is not lost in the rounding.
 
     Examples
     --------
@@ -35,28 +42,40 @@ def blend(C: Floats, shrinkage: float) -> Floats:
     >>> blend(np.array([[1.0, 2.0], [2.0, 5.0]]), shrinkage=0.0)
     array([1., 0.])
     """
-    K = C.shape[-1]
-    ridge = shrinkage * np.diagonal(C, axis1=-2, axis2=-1).min(axis=-1)[..., None, None]
-    regular = C + (ridge + np.finfo(float).tiny) * np.eye(K)
     weights = np.zeros(C.shape[:-1])
     for index in np.ndindex(C.shape[:-2]):
-        kept = np.arange(K)
-        while True:
-            w = np.linalg.lstsq(regular[index][np.ix_(kept, kept)], np.ones(len(kept)), rcond=None)[0]
-            if not w.sum() > 0:
-                w = np.ones(len(kept))
-            w = w / w.sum()
-            if w.min() >= 0 or len(kept) == 1:
-                break
-            kept = np.delete(kept, w.argmin())
-        weights[(*index, kept)] = w
-    return weights
+        power = np.diagonal(C[index])
+        A = C[index] + shrinkage * power.min() * np.eye(len(power))
+        size = np.sqrt(np.diagonal(A))
+        size = np.maximum(size, NEGLIGIBLE * size.max()) if size.any() else np.ones_like(size)
+        A = A / np.outer(size, size)
+        np.fill_diagonal(A, 1.0 + NEGLIGIBLE)
+        gain = size.min() / size
+        weights[index] = gain * _solve(A, gain)
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def _solve(A: Floats, b: Floats) -> Floats:
+    """Minimise vᵀAv/2 − bᵀv over v ≥ 0."""
+    kept = np.ones(len(b), dtype=bool)
+    v = np.zeros_like(b)
+    # Pivots are few; the bound is for rounding that lets two experts change sides for ever.
+    for _ in range(10 * len(b)):
+        v = np.zeros_like(b)
+        v[kept] = np.linalg.solve(A[np.ix_(kept, kept)], b[kept])
+        wrong = np.where(kept, v, A @ v - b) < -NEGLIGIBLE
+        if not wrong.any():
+            break
+        last = np.flatnonzero(wrong)[-1]
+        kept[last] = not kept[last]
+    return np.maximum(v, 0.0)
 
 
 class Mixture:
     """Forecast with several forecasters, weighed by their recent matured errors, each channel by itself.
 
-    A member whose learner has several runs counts with the mean of its runs.
+    A member whose learner has several runs counts with the mean of its runs. One without a forecast, because it warms
+    up or has broken, is left out until it has one again.
 
     Parameters
     ----------
@@ -105,6 +124,7 @@ class Mixture:
         `present` is as for `Forecaster.update`; errors of channels that are not present do not count.
         """
         forecasts = np.stack([self._mean(member, member.update(sample, present)) for member in self.members])
+        forecasts[~(np.abs(forecasts) <= LARGEST)] = np.nan
         x = np.asarray(sample, dtype=float)
         if len(self._made) == self.horizon:
             self._judge(x - self._made[0], np.ones(len(x), bool) if present is None else np.asarray(present))
@@ -126,9 +146,12 @@ class Mixture:
 
     def _judge(self, errors: Floats, present: Floats) -> None:
         """Count matured errors (K, channels, dimensions) and weigh the members anew."""
-        if not np.isfinite(errors).all():
+        known = np.asarray(np.isfinite(errors).all(axis=(-2, -1)))
+        if not known.any() or (self.weights is None and not known.all()):
             return
-        e = errors.swapaxes(0, 1)
+        # A member that has broken is as bad as the worst of the others.
+        worst = errors[np.where(known, np.sum(errors**2, axis=(-2, -1)), -1.0).argmax()]
+        e = np.where(known[:, None, None], errors, worst).swapaxes(0, 1)
         if self._covariance is None:
             self._covariance = np.zeros((len(e), len(errors), len(errors)))
         decayed = (1.0 - 1.0 / self.memory) * self._covariance + e @ e.mT
@@ -136,7 +159,13 @@ class Mixture:
         self.weights = blend(self._covariance, self.shrinkage)
 
     def _mix(self, forecasts: Floats) -> Floats:
+        """Mix the forecasts of those members that have one, (K, channels, dimensions), by what they are worth."""
         known = np.isfinite(forecasts).all(axis=(-2, -1))
-        if self.weights is None or not known.all():
-            return np.asarray(forecasts[known].mean(axis=0)) if known.any() else forecasts[0]
-        return np.asarray(np.einsum("ck,kcd->cd", self.weights, forecasts))
+        if not known.any():
+            return np.full(forecasts.shape[1:], np.nan)
+        equal = np.ones((forecasts.shape[1], int(known.sum())))
+        worth = equal if self.weights is None else self.weights[:, known]
+        worth = np.where(worth.any(axis=-1, keepdims=True), worth, equal)
+        shares = worth / worth.sum(axis=-1, keepdims=True)
+        mixed: Floats = np.einsum("ck,kcd->cd", shares, forecasts[known])
+        return mixed

@@ -48,6 +48,8 @@ class Replay:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name}: a positive whole number, not {value!r}")
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise ValueError(f"seed: a whole number from 0, not {self.seed!r}")
         if self.memory < self.window:
             raise ValueError(f"memory: at least one window of {self.window}, not {self.memory}")
 

@@ -23,14 +23,12 @@ def as_delays(lags: int | Sequence[int]) -> tuple[int, ...]:
     >>> as_delays(3), as_delays([0, 5, 1])
     ((2, 1, 0), (5, 1, 0))
     """
-    if isinstance(lags, int | np.integer):
-        if lags < 1:
-            raise ValueError(f"lags: at least 1, not {lags!r}")
-        return tuple(range(int(lags) - 1, -1, -1))
-    delays = tuple(sorted({int(delay) for delay in lags}, reverse=True))
-    if not delays or delays[-1] < 0 or len(delays) != len(tuple(lags)):
-        raise ValueError(f"lags: a number of lags, or different delays from 0 up, not {lags!r}")
-    return delays
+    given = np.asarray(lags)
+    whole = given.dtype.kind in "iu" and given.ndim <= 1
+    delays = np.arange(int(given)) if whole and given.ndim == 0 else np.unique(given)
+    if not whole or delays.size == 0 or delays[0] < 0 or (given.ndim == 1 and len(delays) < len(given)):
+        raise ValueError(f"lags: a number of lags from 1, or different delays from 0 up, not {lags!r}")
+    return tuple(int(delay) for delay in delays[::-1])
 
 
 def encode(algebra: Algebra, positions: Floats) -> Floats:

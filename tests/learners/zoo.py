@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from quatcast import CLMS, LMS, MCC, QLMS, QRNN, RLS, RNN, SGD, Adam, ComplexRNN, Persistence
+from quatcast import CLMS, LMS, MCC, QELM, QLMS, QRNN, RLS, RNN, SGD, Adam, ComplexRNN, Persistence, Replay, Ridge
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Specimen:
 
 
 SMALL = {"hidden": (3,), "init_std": 0.2}
+REPLAY = Replay(updates=2, batch=3, window=4, memory=40)
 
 ZOO = {
     "persistence": Specimen(Persistence, {}),
@@ -55,6 +56,13 @@ ZOO = {
         {"forgetting": [0.9, 0.99], "regularization": 0.5},
         ({"forgetting": 0.9, "regularization": 0.5}, {"forgetting": 0.99, "regularization": 0.5}),
     ),
+    "ridge": Specimen(Ridge, {"regularization": 0.5, "refit": 4}),
+    "qelm": Specimen(QELM, {"units": 3, "refit": 4, "seeds": 2}),
+    "qelm-runs": Specimen(
+        QELM,
+        {"units": 3, "refit": 4, "seeds": [2, 5, 7]},
+        tuple({"units": 3, "refit": 4, "seeds": seed} for seed in (2, 5, 7)),
+    ),
     "rnn": Specimen(RNN, {**SMALL, "seeds": 1}),
     "complex-rnn": Specimen(ComplexRNN, {**SMALL, "activation": "sigmoid"}),
     "qrnn": Specimen(QRNN, {**SMALL, "loss": MCC(sigma=2.0)}),
@@ -69,6 +77,15 @@ ZOO = {
             {**SMALL, "seeds": 4, "loss": MCC(1.0), "optimizer": SGD(rate=0.01)},
             {**SMALL, "seeds": 9, "loss": MCC(2.0), "optimizer": SGD(rate=0.1)},
             {**SMALL, "seeds": 4, "loss": MCC(3.0), "optimizer": SGD(rate=0.2)},
+        ),
+    ),
+    "qrnn-replay": Specimen(QRNN, {**SMALL, "loss": MCC("adaptive", scope="channel"), "replay": REPLAY}),
+    "qrnn-replay-runs": Specimen(
+        QRNN,
+        {**SMALL, "seeds": [1, 6], "loss": MCC([1.0, 3.0]), "optimizer": Adam(rate=0.01), "replay": REPLAY},
+        tuple(
+            {**SMALL, "seeds": seed, "loss": MCC(sigma), "optimizer": Adam(rate=0.01), "replay": REPLAY}
+            for seed, sigma in ((1, 1.0), (6, 3.0))
         ),
     ),
     "rnn-runs-adam": Specimen(

@@ -111,6 +111,9 @@ def _verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
     from quatcast.evaluation.protocol import TRAIN, VALIDATION, held
 
     start = VALIDATION if len(recording) >= 2 * VALIDATION else TRAIN
+    # What learns its scales live has its first forecast only when they are known.
+    made = np.isfinite(forecasts.positions).all(axis=(-2, -1))
+    start = max(start, int(np.argmax(made)) if made.any() else len(recording))
     if len(recording) < start + 2:
         return f"{recording.name}: too short to tell how good the forecasts are"
     still = np.full_like(recording.positions, np.nan)

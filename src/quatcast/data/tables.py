@@ -132,6 +132,8 @@ def _read(path: Path) -> _Table:
     """Split a file into its header and its numbers."""
     try:
         text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: there is no such file") from None
     except UnicodeDecodeError:
         raise ValueError(f"{path}: is not UTF-8 text; save it as such") from None
     # The last line tells: unlike a header, it holds numbers, and none of them a semicolon or a tab.

@@ -229,6 +229,20 @@ class Learner(ABC):
     def _restore_state(self, state: Mapping[str, Any]) -> None:  # noqa: B027
         """Take back what `_state` gave; a learner without state has nothing to take."""
 
+    def _checked(self, parameters: Mapping[str, ArrayLike]) -> dict[str, Floats]:
+        """Copy parameters, refusing names, shapes and values that `parameters` could not have given."""
+        own = self.parameters()
+        if not own:
+            raise ValueError(f"{type(self).__name__} has not started: call start(n_inputs, n_outputs) first")
+        if set(parameters) != set(own):
+            raise ValueError(f"parameters: expected {', '.join(own)}; got {', '.join(parameters) or 'none'}")
+        taken = {name: np.array(parameters[name], dtype=float) for name in own}
+        for name, array in taken.items():
+            if array.shape != own[name].shape:
+                raise ValueError(f"{name}: shape {own[name].shape} expected, not {array.shape}")
+            check_finite(name, array)
+        return taken
+
     # Public arrays to stacked ones and back.
 
     def _stack(self, name: str, x: ArrayLike, length: int | None) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from quatcast.algebra import Array, pack, unpack
 from quatcast.backend import fetch, place
-from quatcast.learners.base import Floats, Learner, Outcome, check_finite, count_runs
+from quatcast.learners.base import Floats, Learner, Outcome, count_runs
 from quatcast.losses import MCC, MSE, Loss
 from quatcast.optimizers import SGD, Adam, Optimizer
 
@@ -90,19 +90,8 @@ class GradientLearner(Learner):
 
     def load_parameters(self, parameters: Mapping[str, ArrayLike]) -> None:
         """Take parameters of the names and shapes that `parameters` gives; the state stays as it is."""
-        own = self.parameters()
-        if not own:
-            raise ValueError(f"{type(self).__name__} has not started: call start(n_inputs, n_outputs) first")
-        if set(parameters) != set(own):
-            raise ValueError(f"parameters: expected {', '.join(own)}; got {', '.join(parameters) or 'none'}")
-        leaves = []
-        for name in self._names:
-            array = np.asarray(parameters[name], dtype=float)
-            if array.shape != own[name].shape:
-                raise ValueError(f"{name}: shape {own[name].shape} expected, not {array.shape}")
-            check_finite(name, array)
-            leaves.append(self._stacked_leaf(array if self.runs else array[None]))
-        self._leaves = leaves
+        taken = self._checked(parameters).values()
+        self._leaves = [self._stacked_leaf(array if self.runs else array[None]) for array in taken]
 
     def _state(self) -> dict[str, Any]:
         return {

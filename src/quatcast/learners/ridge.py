@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from quatcast.algebra import H, pack
+from quatcast.algebra import H, pack, unpack
 from quatcast.learners.base import Floats, Learner, Outcome
 from quatcast.sliding import Sliding
 
@@ -34,6 +35,8 @@ class Ridge(Learner):
     array([21.])
     """
 
+    _theta: Floats
+
     def __init__(self, regularization: float = 30.0, refit: int = 10) -> None:
         if not (np.isfinite(regularization) and regularization > 0):
             raise ValueError(f"regularization: must be positive and finite, not {regularization!r}")
@@ -41,6 +44,31 @@ class Ridge(Learner):
             raise ValueError(f"refit: a whole number of samples from 1, not {refit!r}")
         self.regularization, self.refit = regularization, refit
         self._flat_seeds = [0]
+
+    def parameters(self) -> dict[str, Floats]:
+        """Weights (p, features, d) and bias (p, d) of the readout, behind the run axis.
+
+        The features are the numbers of the input, component by component; for `QELM` then those of the neurons.
+        """
+        if self.n_inputs is None:
+            return {}
+        runs, n, _ = self._theta.shape
+        theta = self._theta.reshape(runs, n, self.algebra.dimension, -1).transpose(0, 3, 1, 2)
+        return self._shown({"readout.weight": theta[:, :, :-1], "readout.bias": theta[:, :, -1]})
+
+    def load_parameters(self, parameters: Mapping[str, ArrayLike]) -> None:
+        """Take parameters of the names and shapes that `parameters` gives; they serve until the next fit."""
+        self._take(self._checked(parameters))
+
+    def _take(self, parameters: Mapping[str, Floats]) -> None:
+        weight, bias = parameters["readout.weight"], parameters["readout.bias"]
+        theta = np.concatenate([weight, bias[..., None, :]], axis=-2)
+        theta = theta.reshape(-1, *theta.shape[-3:]).transpose(0, 2, 3, 1)
+        self._theta = np.array(theta.reshape(self._theta.shape), order="C")
+
+    def _shown(self, arrays: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Copies with the run axis only where there are runs."""
+        return {name: np.array(array if self.runs else array[0]) for name, array in arrays.items()}
 
     def _features(self, u: Floats) -> Floats:
         """φ of a stacked input (d, m), of shape (runs, n)."""
@@ -96,8 +124,8 @@ class Ridge(Learner):
 
     def _state(self) -> dict[str, Any]:
         return {
-            "gram": self._gram,
-            "cross": self._cross,
+            "gram": self._gram.copy(),
+            "cross": self._cross.copy(),
             "theta": self._theta,
             "rows": self._rows.rows.copy(),
             "goals": self._goals.rows.copy(),
@@ -177,6 +205,29 @@ class QELM(Ridge):
             biases.append(rng.uniform(-1.0, 1.0, (4, self.units)))
         self._weights, self._biases = np.stack(weights), np.stack(biases)
         super()._start()
+
+    def parameters(self) -> dict[str, Floats]:
+        """Readout as for `Ridge`, and the neurons' W (units, m, 4) and b (units, 4), behind the run axis."""
+        if self.n_inputs is None:
+            return {}
+        neurons = {"neurons.weight": unpack(self._weights, 4), "neurons.bias": self._biases.swapaxes(-1, -2)}
+        return super().parameters() | self._shown(neurons)
+
+    def _state(self) -> dict[str, Any]:
+        return super()._state() | {"weights": self._weights, "biases": self._biases}
+
+    def _restore_state(self, state: Mapping[str, Any]) -> None:
+        super()._restore_state(state)
+        self._weights, self._biases = state["weights"], state["biases"]
+
+    def _take(self, parameters: Mapping[str, Floats]) -> None:
+        weights = pack(parameters["neurons.weight"]).reshape(self._weights.shape)
+        biases = parameters["neurons.bias"].swapaxes(-1, -2).reshape(self._biases.shape)
+        if not (np.array_equal(weights, self._weights) and np.array_equal(biases, self._biases)):
+            # Sums over what the old neurons made of past samples say nothing about the new ones.
+            self._weights, self._biases = weights, biases
+            super()._start()
+        super()._take(parameters)
 
     def _features(self, u: Floats) -> Floats:
         hidden = np.tanh(H.apply(self._weights, u) + self._biases)

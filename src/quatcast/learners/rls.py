@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.learners.base import Floats, Learner, Outcome, check_finite, count_runs
+from quatcast.learners.base import Floats, Learner, Outcome, count_runs
 
 
 class RLS(Learner):
@@ -103,13 +103,7 @@ class RLS(Learner):
 
     def load_parameters(self, parameters: Mapping[str, ArrayLike]) -> None:
         """Take weights and bias of the names and shapes that `parameters` gives."""
-        own = self.parameters()
-        taken = {name: np.array(parameters[name], dtype=float) for name in own if name in parameters}
-        if set(parameters) != set(own) or any(taken[name].shape != own[name].shape for name in own):
-            shapes = ", ".join(f"{name} {array.shape}" for name, array in own.items())
-            raise ValueError(f"parameters: exactly {shapes} expected")
-        for name, array in taken.items():
-            check_finite(name, array)
+        taken = self._checked(parameters)
         theta = np.concatenate([taken["readout.weight"], taken["readout.bias"][..., None, :]], axis=-2)
         self._theta = theta.reshape(self._theta.shape)
 

@@ -1,0 +1,109 @@
+"""The forecaster that we recommend: at any rate and size, better than doing nothing, and picklable half-way."""
+
+import importlib
+import pickle
+
+import numpy as np
+import pytest
+
+from quatcast import recommended
+from quatcast.data import simulated
+from quatcast.guarded import Status
+
+module = importlib.import_module("quatcast.recommended")
+
+
+def breathing(rate, seconds, channels, dimensions):
+    """Waves of a breath in every coordinate, with a little noise."""
+    rng = np.random.default_rng(channels * dimensions)
+    t = np.arange(round(seconds * rate))[:, None, None] / rate
+    phase, size = rng.uniform(0, 0.5, (2, channels, dimensions))
+    return (2 + size) * np.sin(2 * np.pi * t / 4 + phase) + 0.02 * rng.normal(size=(len(t), channels, dimensions))
+
+
+@pytest.mark.parametrize(
+    ("rate", "horizon", "channels", "dimensions"),
+    [(10.0, 0.5, 1, 3), (25.0, 0.2, 3, 3), (4.0, 1.0, 5, 3), (10.0, 0.1, 2, 4), (3.3, 2.0, 1, 4)],
+)
+def test_any_rate_and_any_number_of_channels(rate, horizon, channels, dimensions, monkeypatch):
+    monkeypatch.setattr(module, "TRAIN", 5.0)
+    monkeypatch.setattr(module, "MEMORY", 20.0)
+    x = breathing(rate, 15 + horizon + 10 / rate, channels, dimensions)
+    forecaster = recommended(horizon, rate)
+    assert forecaster.horizon == round(horizon * rate)
+    forecasts = [forecaster.update(row) for row in x]
+    last = forecasts[-1]
+    assert last.position.shape == (channels, dimensions)
+    assert last.radius.shape == (channels,)
+    assert np.isfinite(last.position).all()
+    assert np.isnan(forecasts[0].position).all()
+    made = np.array([forecast.position for forecast in forecasts])[: -forecaster.horizon]
+    late = slice(-round(2 * rate), None)
+    error, still = (np.std((x[forecaster.horizon :] - y)[late]) for y in (made, x[: -forecaster.horizon]))
+    assert error < 0.7 * still or error < 0.1
+
+
+@pytest.mark.parametrize("rate", [4.0, 10.0, 25.0])
+def test_settings_follow_from_horizon_and_rate(rate):
+    for member in module.experts(7, rate).members:
+        assert member.horizon == 7
+        assert (member.labels, member.target, member.scale_by) == ("causal", "displacement", "channel")
+        assert member.train == 30 * rate
+        step = max(1, round(rate / 10))
+        assert all(delay % step == 0 for delay in member.delays)
+        assert member.delays[-2:] == (step, 0)
+
+
+@pytest.fixture(scope="module")
+def halves():
+    """A recording of 60 s, what was forecast, and the same again with a break in the middle."""
+    x = simulated(seconds=60)[1].positions
+    forecaster, made = recommended(horizon=0.5, rate=10.0, names=("belly", "waist", "chest")), []
+    for t, row in enumerate(x):
+        if t == 430:
+            saved = pickle.dumps(forecaster)
+        made.append(forecaster.update(row))
+    continued = pickle.loads(saved)
+    return x, made, [continued.update(row) for row in x[430:450]]
+
+
+def test_better_than_doing_nothing(halves):
+    x, made, _ = halves
+    forecasts = np.array([forecast.position for forecast in made])
+    error, still = x[405:] - forecasts[400:-5], x[405:] - x[400:-5]
+    assert np.sqrt(np.mean(error**2)) < 0.75 * np.sqrt(np.mean(still**2))
+    assert np.isnan(forecasts[:299]).all()
+    assert np.isfinite(forecasts[299:]).all()
+    assert {forecast.status for forecast in made[:299]} == {Status.WARMING_UP}
+    assert made[-1].status in (Status.OK, Status.DEGRADED)
+
+
+def test_pickling_half_way_goes_on_alike(halves):
+    _, made, continued = halves
+    for one, other in zip(made[430:450], continued, strict=True):
+        np.testing.assert_array_equal(one.position, other.position)
+        np.testing.assert_array_equal(one.radius, other.radius)
+        assert (one.status, one.reason) == (other.status, other.reason)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rate": 0.0}, "rate: .*0.0"),
+        ({"rate": -10.0}, "rate: .*-10.0"),
+        ({"rate": float("nan")}, "rate: .*nan"),
+        ({"horizon": 0.0}, "horizon: seconds, at least one sample of 0.1 s, not 0.0"),
+        ({"horizon": 0.04}, "horizon: .*0.04"),
+        ({"horizon": -0.5}, "horizon: .*-0.5"),
+        ({"horizon": float("inf")}, "horizon: .*inf"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        recommended(**({"horizon": 0.5, "rate": 10.0} | arguments))
+
+
+def test_the_wrong_number_of_names_is_told():
+    with pytest.raises(ValueError, match=r"sample: 2 channels expected \(belly, chest\), not 3"):
+        recommended(0.5, 10.0, names=("belly", "chest")).update(np.zeros((3, 3)))

@@ -1,0 +1,194 @@
+"""Refitted ridge regressions against least squares on all samples at once, and neurons against numpy-quaternion."""
+
+import pickle
+
+import numpy as np
+import pytest
+import quaternion as nq
+
+from quatcast import QELM, Ridge
+
+PENALTY, M, P, UNITS = 2.5, 3, 2, 4
+
+
+def least_squares(X, Y, penalty):
+    """Ridge solution (features, outputs) and bias: rows of √λ·I beside zeros, a bias that hardly costs anything."""
+    n = X.shape[1]
+    rows = np.vstack([np.column_stack([X, np.ones(len(X))]), np.diag([penalty**0.5] * n + [(1e-6 * penalty) ** 0.5])])
+    theta = np.linalg.lstsq(rows, np.vstack([Y, np.zeros((n + 1, Y.shape[1]))]), rcond=None)[0]
+    return theta[:-1], theta[-1]
+
+
+def real_samples(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, M)), rng.normal(size=(n, P)) + 3.0
+
+
+def quaternion_samples(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, M, 4)), rng.normal(size=(n, P, 4)) - 2.0
+
+
+def features(u, weight, bias):
+    """Input and tanh(W u + b), a quaternion at a time; components of all inputs in turn, then those of all neurons."""
+    q, neurons = nq.as_quat_array(u), []
+    for row, b in zip(nq.as_quat_array(weight), nq.as_quat_array(bias), strict=True):
+        f = b
+        for w, x in zip(row, q, strict=True):
+            f = f + w * x
+        neurons.append([np.tanh(f.w), np.tanh(f.x), np.tanh(f.y), np.tanh(f.z)])
+    return np.concatenate([np.array(numbers).T.ravel() for numbers in (u, neurons)])
+
+
+@pytest.mark.parametrize("refit", [1, 4])
+def test_ridge_is_the_least_squares_solution_whenever_it_is_fitted(refit):
+    U, D = real_samples(21)
+    learner = Ridge(PENALTY, refit=refit).start(M, P)
+    for n, (u, d) in enumerate(zip(U, D, strict=True), start=1):
+        before = learner.parameters()
+        learner.update(u, d)
+        found = learner.parameters()
+        if n % refit:
+            assert all(np.array_equal(before[name], found[name]) for name in found)
+            continue
+        weight, bias = least_squares(U[:n], D[:n], PENALTY)
+        np.testing.assert_allclose(found["readout.weight"][..., 0].T, weight, atol=1e-9)
+        np.testing.assert_allclose(found["readout.bias"][:, 0], bias, atol=1e-7)
+        np.testing.assert_allclose(learner.predict(U[0]), U[0] @ weight + bias, atol=1e-7)
+
+
+def test_a_target_that_is_not_present_is_what_was_predicted():
+    U, D = real_samples(20)
+    learner, goals = Ridge(PENALTY, refit=5), D.copy()
+    for n, (u, d) in enumerate(zip(U, D, strict=True)):
+        present = np.array([True, n % 3 > 0])
+        step = learner.update(u, d, present)
+        goals[n] = np.where(present, d, step.prediction)
+    weight, _ = least_squares(U, goals, PENALTY)
+    np.testing.assert_allclose(learner.parameters()["readout.weight"][..., 0].T, weight, atol=1e-9)
+    # The channel that was always there is fitted as if nothing had happened.
+    np.testing.assert_allclose(weight[:, 0], least_squares(U, D, PENALTY)[0][:, 0], atol=1e-9)
+    assert not np.allclose(weight[:, 1], least_squares(U, D, PENALTY)[0][:, 1], atol=1e-3)
+
+
+def check_qelm(parameters, U, D, fitted, u):
+    """Compare the parameters of one run with the solution on `fitted` samples; return the output for u."""
+    rows = [features(x, parameters["neurons.weight"], parameters["neurons.bias"]) for x in U[:fitted]]
+    goals = D[:fitted].reshape(fitted, -1)
+    weight, bias = least_squares(np.array(rows), goals, PENALTY)
+    np.testing.assert_allclose(parameters["readout.weight"].swapaxes(0, 1).reshape(weight.shape), weight, atol=1e-8)
+    np.testing.assert_allclose(parameters["readout.bias"].ravel(), bias, atol=1e-6)
+    return (features(u, parameters["neurons.weight"], parameters["neurons.bias"]) @ weight + bias).reshape(P, 4)
+
+
+def test_qelm_is_the_least_squares_solution_on_its_neurons():
+    U, D = quaternion_samples(24)
+    learner = QELM(UNITS, regularization=PENALTY, refit=6)
+    for u, d in zip(U, D, strict=True):
+        learner.update(u, d)
+    fresh = quaternion_samples(1, seed=4)[0][0]
+    np.testing.assert_allclose(learner.predict(fresh), check_qelm(learner.parameters(), U, D, 24, fresh), atol=1e-6)
+
+
+def test_seeds_take_turns_and_arrive_at_the_same_fits():
+    U, D = quaternion_samples(22)
+    refit, seeds = 5, [0, 3, 11]
+    learner = QELM(UNITS, regularization=PENALTY, refit=refit, seeds=seeds)
+    alone = [QELM(UNITS, regularization=PENALTY, refit=1, seeds=seed) for seed in seeds]
+    moments = [[n for n in range(1, 23) if (n + seed) % refit == 0] for seed in seeds]
+    assert len({tuple(m) for m in moments}) == 3
+    for n, (u, d) in enumerate(zip(U, D, strict=True), start=1):
+        moved = learner.update(u, d).gradient_norm
+        np.testing.assert_array_equal(moved > 0, [n in m for m in moments])
+        for r, one in enumerate(alone):
+            one.update(u, d)
+            if n in moments[r]:
+                # A fit every five samples is the fit that one at every sample has by then.
+                np.testing.assert_allclose(
+                    learner.parameters()["readout.weight"][r], one.parameters()["readout.weight"], atol=1e-9
+                )
+    found = learner.parameters()
+    for r, m in enumerate(moments):
+        check_qelm({name: array[r] for name, array in found.items()}, U, D, m[-1], U[0])
+
+
+def test_neurons_follow_the_seed_and_have_the_gain():
+    gain, units, m = 1.5, 400, 30
+    learner = QELM(units, gain=gain, seeds=[1, 1, 2]).start(m, 1)
+    weight = learner.parameters()["neurons.weight"]
+    assert weight.shape == (3, units, m, 4)
+    assert np.array_equal(weight[0], weight[1])
+    assert not np.array_equal(weight[0], weight[2])
+    u = np.random.default_rng(0).normal(size=(m, 4)) * [0, 1, 1, 1]
+    f = nq.as_float_array(np.sum(nq.as_quat_array(weight[0]) * nq.as_quat_array(u), axis=1))
+    assert np.sqrt(np.mean(f**2)) == pytest.approx(gain * np.sqrt(np.mean(u[:, 1:] ** 2)), rel=0.1)
+
+
+def test_random_neurons_fit_what_a_line_cannot():
+    rng = np.random.default_rng(0)
+    U = rng.uniform(-1, 1, size=(400, 1, 4))
+    D = np.stack([np.prod(U[:, :, :2], axis=-1), *[np.zeros((400, 1))] * 3], axis=-1)
+    errors = {}
+    for units in (1, 25):
+        learner = QELM(units, regularization=1e-3, refit=50)
+        errors[units] = [learner.update(u, d).error for u, d in zip(U, D, strict=True)]
+    assert np.std(errors[25][200:]) < 0.2 * np.std(D)
+    assert np.std(errors[1][200:]) > 0.8 * np.std(D)
+
+
+def test_loaded_parameters_serve_until_the_next_fit():
+    U, D = quaternion_samples(9)
+    taught, learner = (QELM(UNITS, regularization=PENALTY, refit=4, seeds=seed) for seed in (7, 8))
+    for u, d in zip(U[:8], D[:8], strict=True):
+        taught.update(u, d)
+        learner.update(-u, 2 * d)
+    learner.load_parameters(taught.parameters())
+    np.testing.assert_allclose(learner.predict(U[0]), taught.predict(U[0]), atol=1e-12)
+    # Fits go on with the new neurons and only with what they have seen themselves.
+    fresh, targets = quaternion_samples(4, seed=3)
+    for u, d in zip(fresh, targets, strict=True):
+        learner.update(u, d)
+    check_qelm(learner.parameters(), fresh, targets, 4, U[0])
+
+
+def test_loaded_neurons_are_saved(tmp_path):
+    learner = QELM(UNITS, seeds=1).start(M, P)
+    learner.load_parameters(QELM(UNITS, seeds=2).start(M, P).parameters())
+    learner.save(tmp_path / "qelm.npz")
+    for name, array in QELM.load(tmp_path / "qelm.npz").parameters().items():
+        np.testing.assert_array_equal(array, learner.parameters()[name])
+
+
+def test_a_saved_tree_does_not_change_afterwards():
+    learner = Ridge(PENALTY, refit=2)
+    U, D = real_samples(8)
+    for u, d in zip(U[:4], D[:4], strict=True):
+        learner.update(u, d)
+    tree = learner.to_tree()
+    kept = pickle.dumps(tree)
+    for u, d in zip(U[4:], D[4:], strict=True):
+        learner.update(u, d)
+    assert pickle.dumps(tree) == kept
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"regularization": 0.0}, "regularization: .*0.0"),
+        ({"regularization": float("nan")}, "regularization: .*nan"),
+        ({"refit": 0}, "refit: .*0"),
+        ({"refit": 2.5}, "refit: .*2.5"),
+        ({"units": 0}, "units: .*0"),
+        ({"units": 2.0}, "units: .*2.0"),
+        ({"gain": -1.0}, "gain: .*-1.0"),
+        ({"gain": float("inf")}, "gain: .*inf"),
+        ({"seeds": -1}, "seeds: .*-1"),
+        ({"seeds": []}, r"seeds: .*\[\]"),
+        ({"seeds": 1.5}, "seeds: .*1.5"),
+        ({"seeds": [[1], [2]]}, r"seeds: .*\[\[1\], \[2\]\]"),
+    ],
+    ids=str,
+)
+def test_bad_settings_are_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        QELM(**settings)

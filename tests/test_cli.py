@@ -53,7 +53,7 @@ ERRORS = [
     (["compare", "--device", "abacus"], 'device: "cpu", "cuda" or an installed array library, not \'abacus\''),
     (["forecast", "none.csv"], "none.csv"),
     (["forecast", "walk.csv", "--predictor", "ARIMA"], "'ARIMA' is not known"),
-    (["forecast", "walk.csv", "--labels", "none"], "--labels: causal or lookahead with"),
+    (["forecast", "walk.csv", "--labels", "none"], "--labels: causal with recommended"),
     (["forecast", "walk.csv", "--predictor", "LMS", "--set", "hidden=3"], "--set hidden: LMS has no such setting"),
     (["forecast", "walk.csv", "--predictor", "LMS", "--set", "lags"], "--set: NAME=VALUE expected, not 'lags'"),
     (["forecast", "short.csv", "--predictor", "LMS"], "recording 'short'"),

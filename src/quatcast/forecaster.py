@@ -118,7 +118,6 @@ class Forecaster:
         self.delays = as_delays(lags)
         self.embedding: Embedding | None = None
         self._waiting: list[tuple[Floats, NDArray[np.bool_]]] = []
-        self._weights: Floats | None = None
 
     def update(self, sample: ArrayLike, present: ArrayLike | None = None) -> Floats:
         """Take in the newest sample (channels, dimensions) and forecast the one `horizon` samples after it.
@@ -164,19 +163,20 @@ class Forecaster:
         h, shape = self.horizon, x.shape
         runs = (self.learner.runs,) if self.learner.runs else ()
         forecasts = np.full((*runs, *shape), np.nan)
-        weights = self._weights = np.full((*runs, shape[0]), np.nan)
+        weights = np.full((*runs, shape[0]), np.nan)
         seen = np.ones(shape[1], dtype=bool)
         with one_thread():
             for t, row in enumerate(x):
                 if self.labels == "causal":
                     made = self._advance(row, seen)
+                    weights[..., t] = self._weight
                     if t + h < len(x):
                         forecasts[..., t + h, :, :] = made
                 elif t + h < len(x):
                     self._observe(row)
                     if self._inputs:
-                        forecasts[..., t + h, :, :] = self._learn(row, x[t + h], seen, self._inputs[-1], t + h)
-        self._weights = None
+                        forecasts[..., t + h, :, :] = self._learn(row, x[t + h], seen, self._inputs[-1])
+                    weights[..., t + h] = self._weight
         return Forecasts(forecasts, weights, h, self.labels, self._truncated)
 
     # One sample after the other.
@@ -192,7 +192,7 @@ class Forecaster:
         self._picks = self.delays[0] - np.asarray(self.delays)
         self._inputs: deque[Floats] = deque(maxlen=self.horizon + 1)
         self._samples: deque[Floats] = deque(maxlen=self.horizon + 1)
-        self._time = -1
+        self._weight: Floats | float = np.nan
         self._truncated = 0
 
     def _advance(self, x: Floats, seen: NDArray[np.bool_]) -> Floats:
@@ -200,7 +200,7 @@ class Forecaster:
         self._observe(x)
         behind = len(self._inputs) > self.horizon
         if behind:
-            self._learn(self._samples[0], x, seen, self._inputs[0], self._time)
+            self._learn(self._samples[0], x, seen, self._inputs[0])
         if not self._inputs:
             return self._nothing(x.shape)
         ahead = list(self._inputs)[1 if behind else 0 :]
@@ -210,22 +210,20 @@ class Forecaster:
     def _observe(self, x: Floats) -> None:
         """Take in a sample and build the input that ends with it."""
         assert self.embedding is not None
-        self._time += 1
         self._line.append(x)
         if len(self._line) == self._line.capacity:
             self._inputs.append(self.embedding.input(self._line.rows[self._picks]))
             self._samples.append(x)
 
-    def _learn(self, origin: Floats, x: Floats, seen: NDArray[np.bool_], u: Floats, time: int) -> Floats:
-        """Learn that the input u, made at position `origin`, led to the sample x of a time; forecast it before."""
+    def _learn(self, origin: Floats, x: Floats, seen: NDArray[np.bool_], u: Floats) -> Floats:
+        """Learn that the input u, made at position `origin`, led to the sample x; forecast it before."""
         assert self.embedding is not None
         goal = self.embedding.goal(origin, x)
         step = self.learner.update(u, goal, None if seen.all() else np.repeat(seen, len(goal) // len(seen)))
         self._truncated += step.truncated
-        if self._weights is not None:
-            weight = np.asarray(step.weight)
-            per_channel = weight.ndim == self._weights.ndim
-            self._weights[..., time] = weight.mean(axis=-1) if per_channel else weight
+        weight = np.asarray(step.weight)
+        per_channel = weight.ndim > (self.learner.runs is not None)
+        self._weight = weight.mean(axis=-1) if per_channel else weight
         return self.embedding.position(origin, step.prediction)
 
     def _nothing(self, shape: tuple[int, ...]) -> Floats:

@@ -60,6 +60,10 @@ def run(arguments: Sequence[str]) -> int:
         return _say("a worker process died, perhaps for want of memory; fewer --workers or --max-runs need less", 2)
     except (ValueError, OSError, ImportError, sqlite3.Error) as error:
         return _say(str(error), 2)
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "out of memory" not in str(error):
+            raise
+        return _say("out of memory; fewer --workers or --max-runs need less, and the same command goes on", 2)
     except Exception as error:
         # Usage errors come from a module that has moved between versions of typer; this is how they all can be told.
         message = getattr(error, "format_message", None)

@@ -72,7 +72,10 @@ class GradientLearner(Learner):
         prediction = self._forward(place(u, self.device))
         error = place(d, self.device) - prediction
         learnt = error if present is None else error * place(present, self.device)
-        value, weight, self._loss_state = self.loss.evaluate(learnt, self._loss_state)
+        value, weight, state = self.loss.evaluate(learnt, self._loss_state)
+        if present is None:
+            # Errors that are absent are no reason for the kernel to narrow.
+            self._loss_state = state
         gradients, depth, truncated = self._gradients(-weight * learnt)
         self._leaves, norm, self._optimizer_state = self.optimizer.step(self._leaves, gradients, self._optimizer_state)
         return Outcome(prediction, error, value, weight, norm, depth, truncated)

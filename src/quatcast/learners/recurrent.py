@@ -90,6 +90,8 @@ class RNN(GradientLearner):
             raise ValueError(f"tol: at least 0 and below 1, not {tol!r}")
         if not isinstance(max_depth, int | np.integer) or max_depth < 1:
             raise ValueError(f"max_depth: a whole number from 1, not {max_depth!r}")
+        if replay is not None and not isinstance(replay, Replay):
+            raise ValueError(f"replay: Replay(...) or None, not {replay!r}")
         self.seeds, self.activation, self.init_std = seeds, activation, init_std
         self.tol, self.max_depth, self.replay = tol, max_depth, replay
         self._engine = self._make_engine()

@@ -65,10 +65,10 @@ class Embedding:
     """Inputs and targets of a learner, scaled.
 
     - Target "position", as published: samples and target are (x − center)/spread.
-    - Target "displacement": the target is how far the sample lies from where the signal was when the forecast was
-      made, over the root mean square of such displacements. Each earlier sample of the input is a displacement from the newest one, over the
-      root mean square of its own delay; the newest one is (x − center)/spread. What a short delay tells is then as
-      loud as what a long one tells.
+    - Target "displacement": the target is how far the sample lies from where the signal was when the forecast was made,
+      over the root mean square of such displacements. Each earlier sample of the input is a displacement from the
+      newest one, over the root mean square of its own delay; the newest one is (x − center)/spread. What a short
+      delay tells is then as loud as what a long one tells.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ def breathing(rate, seconds, channels, dimensions):
 
 @pytest.mark.parametrize(
     ("rate", "horizon", "channels", "dimensions"),
-    [(10.0, 0.5, 1, 3), (25.0, 0.2, 3, 3), (4.0, 1.0, 5, 3), (10.0, 0.1, 2, 4), (3.3, 2.0, 1, 4)],
+    [(10.0, 0.5, 1, 3), (25.0, 0.2, 3, 3), (4.0, 1.0, 5, 3), (10.0, 0.1, 2, 4), (3.3, 6 / 3.3, 1, 4)],
 )
 def test_any_rate_and_any_number_of_channels(rate, horizon, channels, dimensions, monkeypatch):
     monkeypatch.setattr(module, "TRAIN", 5.0)
@@ -49,9 +49,11 @@ def test_settings_follow_from_horizon_and_rate(rate):
         assert member.horizon == 7
         assert (member.labels, member.target, member.scale_by) == ("causal", "displacement", "channel")
         assert member.train == 30 * rate
-        step = max(1, round(rate / 10))
-        assert all(delay % step == 0 for delay in member.delays)
-        assert member.delays[-2:] == (step, 0)
+        assert member.delays[-1] == 0
+        seconds = -np.diff(member.delays) / rate
+        assert seconds.min() >= min(0.08, 1 / rate)
+    longest = [member.delays[0] / rate for member in module.experts(7, rate).members]
+    np.testing.assert_allclose(longest, [1.1, 1.1, 0.5, 1.9, 5.5, 1.1], atol=0.5 / rate + 1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +94,9 @@ def test_pickling_half_way_goes_on_alike(halves):
         ({"rate": 0.0}, "rate: .*0.0"),
         ({"rate": -10.0}, "rate: .*-10.0"),
         ({"rate": float("nan")}, "rate: .*nan"),
-        ({"horizon": 0.0}, "horizon: seconds, at least one sample of 0.1 s, not 0.0"),
+        ({"horizon": 0.0}, "horizon: seconds, a whole number of samples of 0.1 s, not 0.0"),
         ({"horizon": 0.04}, "horizon: .*0.04"),
+        ({"horizon": 0.25}, "horizon: .*0.25"),
         ({"horizon": -0.5}, "horizon: .*-0.5"),
         ({"horizon": float("inf")}, "horizon: .*inf"),
     ],

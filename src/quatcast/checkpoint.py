@@ -1,4 +1,4 @@
-"""Files that keep a learner or a forecaster: one NumPy archive, nothing in it that could run code.
+"""Files that keep a learner: one NumPy archive, nothing in it that could run code.
 
 A state is a tree of dictionaries, lists, arrays, numbers, strings and None. Its arrays become members of the
 archive, and the rest a JSON text that says where each array belongs.

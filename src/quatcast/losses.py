@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra import Algebra, Array, H, namespace, reshape
 
+FLOOR = 1e-3
+"""Of the largest scale that there was: the least that an adaptive kernel narrows down to."""
 Scope = Literal["joint", "channel"]
 State = dict[str, Array]
 
@@ -95,8 +97,8 @@ class MSE:
         """Return the parameters that may differ from run to run: none."""
         return {}
 
-    def evaluate(self, e: Array, state: State) -> Judgement:
-        """Value and weight of the error e (runs, d, p)."""
+    def evaluate(self, e: Array, state: State, present: Array | None = None) -> Judgement:
+        """Value and weight of the error e (runs, d, p); `present` is as for `MCC`, and changes nothing."""
         squared = squared_modulus(e, "joint")
         return Judgement(0.5 * squared[..., 0, 0], 0.0 * squared + 1.0, state)
 
@@ -114,8 +116,9 @@ class MCC:
         s ← s + β(min(|e|, κ·s) − s)
 
     is a running scale of |e|. One outlier moves s by no more than the factor 1 + β(κ − 1); a lasting shift lets
-    it grow geometrically, until the errors count again. A fixed kernel has no way back: when |e| ≫ σ the weight
-    vanishes and nothing is learnt ever again.
+    it grow geometrically, until the errors count again. However long the errors stay at zero, s stays above a
+    thousandth of the largest it has been, so that growing back takes seconds and not hours. A fixed kernel has no
+    way back: when |e| ≫ σ the weight vanishes and nothing is learnt ever again.
 
     Parameters
     ----------
@@ -165,17 +168,25 @@ class MCC:
         """Return the parameters that may differ from run to run."""
         return {} if isinstance(self.sigma, str) else {"sigma": self.sigma}
 
-    def evaluate(self, e: Array, state: State) -> Judgement:
-        """Value and weight of the error e (runs, d, p), and the running scale after it."""
+    def evaluate(self, e: Array, state: State, present: Array | None = None) -> Judgement:
+        """Value and weight of the error e (runs, d, p), and the running scale after it.
+
+        Where `present` (p,) is 0 rather than 1, e is 0 because the target was not there, which the scale leaves out.
+        """
         xp = namespace(e)
         squared = squared_modulus(e, self.scope)
         if isinstance(self.sigma, str):
-            modulus = xp.sqrt(squared)
+            share = xp.ones_like(squared)
+            if present is not None:
+                share = share * (xp.mean(present) if self.scope == "joint" else present)
+            there = share > 0.0
+            modulus = xp.sqrt(squared / xp.where(there, share, xp.ones_like(share)))
             scale = state.get("scale", modulus)
             # A scale of exactly zero has nothing to grow from.
             scale = xp.where(scale > 0.0, scale, modulus)
-            step = self.memory * (xp.minimum(modulus, self.bound * scale) - scale)
-            state = {"scale": scale + step}
+            moved = scale + self.memory * (xp.minimum(modulus, self.bound * scale) - scale)
+            largest = xp.maximum(state.get("largest", scale), moved)
+            state = {"scale": xp.where(there, xp.maximum(moved, FLOOR * largest), scale), "largest": largest}
             sigma = xp.where(scale > 0.0, self.factor * scale, xp.ones_like(scale))
         else:
             sigma = reshape(xp.asarray(self.sigma, dtype=e.dtype, device=e.device), (-1, 1, 1))

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from quatcast.forecaster import Forecaster, Forecasts
 from quatcast.gate import LARGEST
 from quatcast.sliding import Floats
+from quatcast.threads import one_thread
 
 NEGLIGIBLE = 1e-9
 """What is left out of account beside one."""
@@ -135,10 +136,11 @@ class Mixture:
         """Forecast a recording (T, channels, dimensions) from here on, sample by sample."""
         x = np.asarray(positions, dtype=float)
         forecasts = np.full(x.shape, np.nan)
-        for t, row in enumerate(x):
-            made = self.update(row)
-            if t + self.horizon < len(x):
-                forecasts[t + self.horizon] = made
+        with one_thread():
+            for t, row in enumerate(x):
+                made = self.update(row)
+                if t + self.horizon < len(x):
+                    forecasts[t + self.horizon] = made
         return Forecasts(forecasts, np.full(len(x), np.nan), self.horizon, "causal", 0)
 
     def _mean(self, member: Forecaster, forecast: Floats) -> Floats:

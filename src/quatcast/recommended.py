@@ -1,6 +1,6 @@
 """The forecaster that we stand behind: one set of rules for every recording and horizon.
 
-Five kinds of experts, all on displacements with one scale a channel, so that turning space turns their inputs and
+Three kinds of experts, all on displacements with one scale a channel, so that turning space turns their inputs and
 targets and little else:
 
 - quaternion recurrent networks, trained by exact RTRL and replay under the correntropy criterion;
@@ -25,7 +25,7 @@ from quatcast.optimizers import Adam
 from quatcast.replay import Replay
 
 TICK = 0.1
-"""Seconds between the samples that an input is made of; at higher rates the samples between are left out."""
+"""Seconds between the samples that an input is made of, as nearly as the rate allows."""
 TRAIN = 30.0
 """Seconds that the scales are fitted to."""
 MEMORY = 100.0
@@ -62,21 +62,21 @@ def recommended(horizon: float, rate: float, *, names: Sequence[str] | None = No
     """
     if not (math.isfinite(rate) and rate > 0):
         raise ValueError(f"rate: samples a second, a positive number, not {rate!r}")
-    if not math.isfinite(horizon) or round(horizon * rate) < 1:
-        raise ValueError(f"horizon: seconds, at least one sample of {1 / rate:g} s, not {horizon!r}")
-    return Guarded(experts(round(horizon * rate), rate), rate=rate, names=names)
+    samples = horizon * rate
+    if not math.isfinite(samples) or round(samples) < 1 or abs(samples - round(samples)) > 0.25:
+        raise ValueError(f"horizon: seconds, a whole number of samples of {1 / rate:g} s, not {horizon!r}")
+    return Guarded(experts(round(samples), rate), rate=rate, names=names)
 
 
 def experts(horizon: int, rate: float) -> Mixture:
     """Mixture for a horizon in samples at a rate in samples a second, without gate, radius and status."""
-    tick = max(1, round(TICK * rate))
     second = max(1, round(rate))
 
     def member(learner: Learner, ticks: Sequence[int]) -> Forecaster:
         return Forecaster(
             learner,
             horizon=horizon,
-            lags=[tick * delay for delay in ticks],
+            lags=sorted({round(tick * TICK * rate) for tick in ticks}),
             target="displacement",
             scale_by="channel",
             train=max(2, round(TRAIN * rate)),

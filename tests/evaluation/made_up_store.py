@@ -119,6 +119,7 @@ def make(
         ]
         store.add(results(stages, predictors, horizons, count), kept if traces else [])
         store.add_meta(settings=SETTINGS, version="9.9", data=data, machine="2 cores", started="2030-01-01T10:00:00")
+        store.add_meta(finished="")
         if "test" in stages:
             store.add_timing(Timing("LMS", {"lags": 90}, 0.05))
             store.add_meta(finished="2030-01-01T11:00:00", elapsed="3600.0")

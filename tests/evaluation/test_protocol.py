@@ -46,7 +46,7 @@ def test_memory_bounds_a_batch() -> None:
     sizes = [len(job.runs) for job in jobs]
     assert sum(sizes) == 5000
     # 128 steps of 4·45² doubles a run.
-    assert max(sizes) == min(2000, 2**34 // (128 * 4 * 45 * 45 * 8))
+    assert max(sizes) == min(2000, 2**32 // (128 * 4 * 45 * 45 * 8))
 
 
 def test_a_result_is_that_of_the_run_done_by_hand(recordings: list[Recording], settings: Settings) -> None:

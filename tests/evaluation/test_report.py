@@ -126,7 +126,7 @@ def test_traces_are_the_stored_ones(whole):
     np.testing.assert_allclose(unpack(own["error"])[100:600], expected, atol=0.0051)
     assert "weight" in own
     assert all("weight" not in t for t in shown["traces"] if t["predictor"] == "LMS")
-    assert [p["name"] for p in data["predictors"] if p["on"]] == ["QRNN-MCC", "recommended"]
+    assert [p["name"] for p in data["predictors"] if p["on"]] == ["recommended", "QRNN-MCC"]
 
 
 def unpack(packed):

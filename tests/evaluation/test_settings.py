@@ -46,7 +46,7 @@ def test_a_grid_may_be_given_in_part() -> None:
     [
         ({"profil": "quick"}, "profil: there is no such setting"),
         ({"profile": "fast"}, "profile: one of quick, standard, published expected, not 'fast'"),
-        ({"predictors": ["ARIMA"]}, "predictors: 'ARIMA' is not known; there are QRNN-MCC"),
+        ({"predictors": ["ARIMA"]}, "predictors: 'ARIMA' is not known; there are recommended, QRNN-MCC"),
         ({"predictors": []}, "predictors: a list of different values"),
         ({"predictors": ["LMS", "LMS"]}, "predictors: a list of different values"),
         ({"labels": "both"}, "labels: one of causal, lookahead"),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from quatcast.guarded import GuardedForecasts
+
 if TYPE_CHECKING:
     from quatcast.data import Recording
     from quatcast.evaluation.predictors import Batch, Predictor
@@ -50,7 +52,27 @@ def forecast(
     _draw(recording, forecasts, figure)
     say(_verdict(recording, forecasts, chosen.name))
     say(f"Forecasts: {table}")
+    if isinstance(forecasts, GuardedForecasts):
+        guard = out / f"{stem}-status.csv"
+        _write_status(recording, forecasts, guard)
+        say(f"Radius and status: {guard}")
     say(f"Figure: {figure}")
+
+
+def _write_status(recording: Recording, forecasts: GuardedForecasts, path: Path) -> None:
+    """Write for each sample what was said when it arrived, and the radius of the forecast that was made of it."""
+    import csv
+
+    from quatcast.guarded import Status
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        names = recording.channels
+        rows.writerow(["time", "status", "reason", *(f"{n} radius" for n in names), *(f"{n} replaced" for n in names)])
+        for t, time_ in enumerate(recording.times):
+            radii = ["" if radius != radius else f"{radius:.4g}" for radius in forecasts.radius[t]]
+            said = [Status(forecasts.status[t]).label, forecasts.reasons[t]]
+            rows.writerow([f"{time_:.6g}", *said, *radii, *(int(replaced) for replaced in forecasts.replaced[t])])
 
 
 def _settings(predictor: Predictor, given: list[str]) -> dict[str, Any]:

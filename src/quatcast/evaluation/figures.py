@@ -19,6 +19,7 @@ from quatcast.data.recording import Recording
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.summary import ALL, LABELS, Summary
 from quatcast.forecaster import Forecasts, Labels
+from quatcast.guarded import Status
 from quatcast.losses import kernel
 
 COLOURS = {
@@ -37,8 +38,8 @@ SPARE = ("#A0522D", "#2F8F9D", "#C23B75", "#6B8E23")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "hexagon")
 DASHES: dict[Labels, str] = {"causal": "solid", "lookahead": "dot"}
 
-STATUS = ("warming up", "ok", "degraded", "hold")
-"""Words for the numbers 0, 1, 2, 3 in the array "status" of a trace."""
+STATUS = tuple(status.label for status in Status)
+"""Words for the numbers in the array "status" of a trace."""
 
 
 def colour(predictor: str) -> str:

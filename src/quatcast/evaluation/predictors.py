@@ -1,6 +1,6 @@
 """The predictors that can be compared, by name: how each is built from its configuration.
 
-A predictor of one's own is a `Predictor` with a function that builds it; `compare` takes it beside these:
+A predictor of one's own is a `Predictor` with a function that builds it; put into `CATALOGUE`, it is one of them:
 
 >>> def echo(batch: Batch) -> Forecaster:
 ...     return Forecaster(Persistence(), horizon=batch.horizon, lags=1, labels=batch.labels)
@@ -24,6 +24,7 @@ from quatcast.guarded import Guarded
 from quatcast.learners import LMS, QLMS, QRNN, RLS, RNN, Persistence
 from quatcast.losses import MCC, MSE, Loss
 from quatcast.optimizers import SGD
+from quatcast.recommended import TRAIN as WARMUP
 from quatcast.recommended import recommended
 
 CLIP = 2.0
@@ -92,6 +93,8 @@ class Predictor:
         Whether it begins with random weights; else one run tells all.
     labels
         Label rules that it can live with.
+    warmup
+        Seconds before its first forecast, where it learns its scales live.
     takes_missing
         Whether missing samples (NaN) may be handed to it. For others they are held at the last known value.
     arrays
@@ -106,6 +109,7 @@ class Predictor:
     along_runs: tuple[str, ...] = ()
     seeded: bool = False
     labels: tuple[Labels, ...] = ("causal", "lookahead")
+    warmup: float = 0.0
     takes_missing: bool = False
     arrays: tuple[str, ...] = ()
 
@@ -188,6 +192,7 @@ CATALOGUE: dict[str, Predictor] = {
             "The forecaster that quatcast recommends",
             _recommended,
             labels=("causal",),
+            warmup=WARMUP,
             takes_missing=True,
             arrays=("radius", "status", "replaced"),
         ),

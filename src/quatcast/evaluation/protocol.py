@@ -118,6 +118,13 @@ def check(recordings: Sequence[Recording], settings: Settings) -> None:
             raise ValueError(f"recording {recording.name!r}: a channel is missing in all of the first {TRAIN} samples")
         for horizon in settings.horizons:
             steps = samples_ahead(horizon, recording)
+            for predictor in map(find, settings.predictors):
+                if round(predictor.warmup * recording.rate) + steps > VALIDATION:
+                    raise ValueError(
+                        f"recording {recording.name!r}: {predictor.name} has its first forecast after "
+                        f"{predictor.warmup:g} s, which at {recording.rate:g} Hz is later than sample {VALIDATION}, "
+                        "where the test begins; leave it out of the predictors"
+                    )
             if lags + steps > TRAIN:
                 raise ValueError(
                     f"horizons: {horizon:g} s are {steps} samples of recording {recording.name!r}; together with "

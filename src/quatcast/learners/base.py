@@ -130,13 +130,12 @@ class Learner(ABC):
             Which of the p numbers of the target are real, (p,) of bool; the others are not learnt from. All of them
             if left out.
         """
-        if self.n_inputs is None or self.n_outputs is None:
-            stacked = self._stack("u", u, None), self._stack("d", d, None)
+        stacked = self._stack("u", u, self.n_inputs), self._stack("d", d, self.n_outputs)
+        mask = self._mask(present, stacked[1].shape[-1])
+        if self.n_inputs is None:
             self.start(stacked[0].shape[-1], stacked[1].shape[-1])
-        else:
-            stacked = self._stack("u", u, self.n_inputs), self._stack("d", d, self.n_outputs)
         with np.errstate(over="ignore", invalid="ignore"):
-            out = self._update(*stacked, self._mask(present, stacked[1].shape[-1]))
+            out = self._update(*stacked, mask)
         return Step(
             self._public(out.prediction),
             self._public(out.error),

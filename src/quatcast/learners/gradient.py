@@ -71,11 +71,9 @@ class GradientLearner(Learner):
     def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
         prediction = self._forward(place(u, self.device))
         error = place(d, self.device) - prediction
-        learnt = error if present is None else error * place(present, self.device)
-        value, weight, state = self.loss.evaluate(learnt, self._loss_state)
-        if present is None:
-            # Errors that are absent are no reason for the kernel to narrow.
-            self._loss_state = state
+        there = None if present is None else place(present, self.device)
+        learnt = error if there is None else error * there
+        value, weight, self._loss_state = self.loss.evaluate(learnt, self._loss_state, there)
         gradients, depth, truncated = self._gradients(-weight * learnt)
         self._leaves, norm, self._optimizer_state = self.optimizer.step(self._leaves, gradients, self._optimizer_state)
         return Outcome(prediction, error, value, weight, norm, depth, truncated)

@@ -82,7 +82,7 @@ def _page(store: Store, summary: Summary, traces: Sequence[Trace], shown: dict[s
     what = [f"{count} recording{'s' if count != 1 else ''}", f"data set {escape(data)}" if data else ""]
     if summary.results:
         what.append(f"horizon {', '.join(f'{h:g}' for h in summary.horizons)} s")
-    what.append(escape(meta.get("finished", meta.get("started", "")))[:10])
+    what.append(escape(meta.get("finished") or meta.get("started", ""))[:10])
     page = Page("Comparison of forecasters", " · ".join(word for word in what if word))
     page.add("verdict", "Verdict", *_verdict(store, summary, page))
     if summary.results:
@@ -105,7 +105,7 @@ def _page(store: Store, summary: Summary, traces: Sequence[Trace], shown: dict[s
 
 def _verdict(store: Store, summary: Summary, page: Page) -> Iterator[str]:
     meta = store.meta()
-    if "finished" not in meta:
+    if not meta.get("finished"):
         yield (
             "<p class='warning'>This experiment is not finished: means appear once all of their recordings are "
             "tested.</p>"
@@ -148,8 +148,9 @@ def _explorer(page: Page, store: Store, summary: Summary, traces: Sequence[Trace
         return ""
     horizon = summary.horizon if summary.horizon in kept else kept[-1]
     ranking = summary.ranking(summary.labels[0], horizon)
-    # The best one, and the first of the catalogue: the network of the paper, which weighs what it learns from.
-    first = [*(name for name, _ in ranking[:1]), summary.predictors[0]]
+    # The best one, and the network of the paper, which weighs what it learns from.
+    paper = "QRNN-MCC" if "QRNN-MCC" in summary.predictors else summary.predictors[0]
+    first = [*(name for name, _ in ranking[:1]), paper]
     data = explorer.data(store.recordings(), [trace for trace in traces if trace.horizon == horizon], first)
     caption = (
         f"Forecasts {horizon:g} s ahead of one run a predictor; solid: causal labels, dotted: look-ahead labels. "

@@ -136,3 +136,37 @@ def test_the_adaptive_kernel_recovers():
 def test_bad_settings_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("scope", ["joint", "channel"])
+def test_the_adaptive_kernel_wakes_up_after_a_long_rest(scope):
+    loss, state = MCC("adaptive", scope=scope), {}
+    for _ in range(200):
+        state = loss.evaluate(np.full((1, 1, 2), 0.5), state).state
+    for _ in range(20_000):
+        judged = loss.evaluate(np.zeros((1, 1, 2)), state)
+        state = judged.state
+        assert np.isfinite(judged.weight).all()
+    weights = []
+    for _ in range(120):
+        judged = loss.evaluate(np.full((1, 1, 2), 0.5), state)
+        state = judged.state
+        weights.append(judged.weight.min())
+    assert weights[0] < 1e-6
+    assert weights[-1] > 0.8
+
+
+def test_the_adaptive_kernel_does_not_narrow_for_what_was_not_there():
+    rng = np.random.default_rng(0)
+    present = np.array([1.0, 0.0])
+    joint, channel = ({}, {})
+    for _ in range(400):
+        e = rng.normal(size=(1, 3, 2))
+        joint = MCC("adaptive").evaluate(e * present, joint, present).state
+        channel = MCC("adaptive", scope="channel").evaluate(e, channel, present).state
+    typical = np.sqrt(6.0)
+    assert 0.7 * typical < joint["scale"][0, 0, 0] < 1.3 * typical
+    first = MCC("adaptive", scope="channel").evaluate(np.full((1, 3, 2), 2.0), {}).state["scale"]
+    rest = MCC("adaptive", scope="channel").evaluate(np.zeros((1, 3, 2)), {"scale": first, "largest": first}, present)
+    assert rest.state["scale"][0, 0, 0] < first[0, 0, 0]
+    assert rest.state["scale"][0, 0, 1] == first[0, 0, 1]

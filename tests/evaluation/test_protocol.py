@@ -227,3 +227,10 @@ def test_recordings_that_cannot_be_tested_are_named() -> None:
 @pytest.mark.parametrize(("horizon", "rate", "expected"), [(2.0, 10.0, 20), (2.0, 9.97, 20), (0.1, 30.0, 3)])
 def test_horizons_in_samples(horizon: float, rate: float, expected: int) -> None:
     assert samples_ahead(horizon, still(9, rate)) == expected
+
+
+def test_a_warm_up_that_outlasts_validation_is_refused() -> None:
+    fast = Recording("fast", np.random.default_rng(0).normal(size=(900, 1, 3)), np.arange(900) / 25, rate=25.0)
+    settings = Settings.of({"predictors": ["recommended"], "labels": ["causal"], "horizons": [0.2]})
+    with pytest.raises(ValueError, match=r"'fast': recommended has its first forecast after 30 s, which at 25 Hz"):
+        check([fast], settings)

@@ -217,9 +217,10 @@ def test_a_step_tells_the_error_of_absent_targets_too(specimen):
     np.testing.assert_allclose(step.error, d - step.prediction)
 
 
+@pytest.mark.parametrize("begin", ["make", "trained"])
 @pytest.mark.parametrize("present", [[True], [1, 0], [[True, False]], "no", 0.5], ids=str)
-def test_a_bad_mask_is_named_and_changes_nothing(specimen, present):
-    learner = specimen.trained()
+def test_a_bad_mask_is_named_and_changes_nothing(specimen, present, begin):
+    learner = getattr(specimen, begin)()
     u, d = specimen.samples(1, seed=5)[0]
     before = fingerprint(learner)
     with pytest.raises(ValueError, match=r"^present: 2 values True or False expected"):

@@ -1,14 +1,16 @@
 """Kernels, the correntropy estimate and the two losses."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from quatcast import LMS, MCC, MSE, SGD, C, H, R, correntropy, kernel
+from quatcast import LMS, MCC, MSE, QRNN, RNN, SGD, C, H, R, correntropy, kernel
+from quatcast.backend import fetch, place
 
 errors = arrays(float, (1, 4, 2), elements=st.floats(-3, 3, allow_subnormal=False))
 
@@ -58,6 +60,85 @@ def test_mcc_tends_to_mse(e):
     wide, square = MCC(sigma=1e5).evaluate(e, {}), MSE().evaluate(e, {})
     np.testing.assert_allclose(wide.value, square.value, rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(wide.weight, square.weight, rtol=1e-7)
+
+
+@given(e=arrays(float, (3, 4, 2), elements=st.floats(-1e200, 1e200)))
+def test_an_infinite_width_is_the_square_error_to_the_last_bit(e):
+    with np.errstate(over="ignore", invalid="ignore"):
+        wide, square = MCC(sigma=math.inf).evaluate(e, {}), MSE().evaluate(e, {})
+    np.testing.assert_array_equal(wide.weight, square.weight)
+    np.testing.assert_array_equal(wide.value, square.value)
+
+
+@pytest.mark.parametrize("kind", [RNN, QRNN])
+def test_learning_under_an_infinite_width_is_learning_under_the_square_error(kind):
+    rng, tail = np.random.default_rng(1), () if kind is RNN else (4,)
+    settings = {"hidden": (3,), "seeds": [4, 5], "optimizer": SGD(rate=[0.1, 0.3]), "init_std": 0.2}
+    wide, square = kind(loss=MCC(sigma=[math.inf, math.inf]), **settings), kind(loss=MSE(), **settings)
+    for _ in range(40):
+        u, d = 3 * rng.normal(size=(2, *tail)), 3 * rng.normal(size=(1, *tail))
+        found, expected = wide.update(u, d), square.update(u, d)
+        for name in ("prediction", "loss", "weight", "gradient_norm"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for name, array in square.parameters().items():
+        np.testing.assert_array_equal(wide.parameters()[name], array)
+
+
+widths = st.one_of(st.just("adaptive"), st.just(math.inf), st.floats(0.1, 10.0))
+
+
+@pytest.mark.parametrize("device", ["cpu", "array_api_strict", "torch"])
+@given(
+    sigmas=st.lists(widths, min_size=1, max_size=5),
+    scope=st.sampled_from(["joint", "channel"]),
+    seed=st.integers(0, 999),
+    lost=st.booleans(),
+)
+@settings(max_examples=30)
+def test_widths_of_all_kinds_side_by_side(device, sigmas, scope, seed, lost):
+    if device != "cpu":
+        pytest.importorskip(device)
+    rng = np.random.default_rng(seed)
+    together, state = MCC(sigma=sigmas, scope=scope), {}
+    alone, states = [MCC(sigma=sigma, scope=scope) for sigma in sigmas], [{} for _ in sigmas]
+    for n in range(6):
+        e = rng.normal(size=(len(sigmas), 4, 2)) * 10.0 ** rng.integers(-2, 2)
+        present = np.array([1.0, 0.0]) if lost and n % 2 else None
+        if present is not None:
+            e = e * present
+        placed = place(e, device), state, None if present is None else place(present, device)
+        value, weight, state = together.evaluate(*placed)
+        for r, loss in enumerate(alone):
+            single = loss.evaluate(e[r : r + 1], states[r], present)
+            states[r] = single.state
+            np.testing.assert_allclose(fetch(value)[r], single.value[0], rtol=1e-12)
+            np.testing.assert_allclose(fetch(weight)[r], single.weight[0], rtol=1e-12)
+    assert bool(state) == ("adaptive" in sigmas)
+
+
+def test_no_adaptive_arithmetic_where_no_run_is_adaptive(monkeypatch):
+    def never(*_):
+        raise AssertionError("a fixed kernel followed the errors")
+
+    monkeypatch.setattr(MCC, "_follow", never)
+    judged = MCC(sigma=[1.0, 2.0, math.inf]).evaluate(np.ones((3, 1, 2)), {})
+    np.testing.assert_allclose(judged.weight.ravel(), [math.exp(-1.0), math.exp(-0.25), 1.0])
+
+
+def test_runs_with_widths_of_all_kinds_are_saved_and_go_on(tmp_path):
+    rng = np.random.default_rng(2)
+    learner = QRNN((2,), loss=MCC(sigma=[2.0, "adaptive", math.inf]), seeds=[0, 1, 2])
+    for _ in range(20):
+        learner.update(rng.normal(size=(2, 4)), rng.normal(size=(1, 4)))
+    learner.save(tmp_path / "runs.npz")
+    copies = QRNN.load(tmp_path / "runs.npz"), pickle.loads(pickle.dumps(learner))
+    u, d = rng.normal(size=(2, 4)), rng.normal(size=(1, 4))
+    learner.update(u, d)
+    for again in copies:
+        assert again.loss == learner.loss
+        again.update(u, d)
+        for name, array in learner.parameters().items():
+            np.testing.assert_array_equal(again.parameters()[name], array)
 
 
 @given(e=errors)
@@ -126,8 +207,10 @@ def test_the_adaptive_kernel_recovers():
         (lambda: MCC(sigma=0.0), "sigma: must be positive"),
         (lambda: MCC(sigma=[1.0, -1.0]), "sigma: must be positive"),
         (lambda: MCC(sigma=math.nan), "sigma: must be positive"),
-        (lambda: MCC(sigma=math.inf), "sigma: must be positive"),
+        (lambda: MCC(sigma=[1.0, math.nan]), "sigma: must be positive"),
         (lambda: MCC(sigma="adaptative"), "sigma: .*'adaptative'"),
+        (lambda: MCC(sigma=[2.0, "2.0"]), "sigma: .*'2.0'"),
+        (lambda: MCC(sigma=None), "sigma: .*None"),
         (lambda: MCC(scope="marker"), "scope: .*'marker'"),
         (lambda: MCC(sigma="adaptive", memory=1.5), "memory"),
         (lambda: MCC(sigma="adaptive", bound=1.0), "bound"),

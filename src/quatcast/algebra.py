@@ -12,6 +12,7 @@ memory. All axes before the last two are run axes. Everything here takes any arr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,7 +85,7 @@ class Algebra:
         key = (type(like), like.dtype, str(like.device))
         if key not in self._mixing:
             d = self.dimension
-            matrix = np.ascontiguousarray(self.table.transpose(1, 0, 2)).reshape(d * d, d)
+            matrix = np.array(self.table.transpose(1, 0, 2), order="C").reshape(d * d, d)
             M = namespace(like).asarray(matrix, dtype=like.dtype, device=like.device)
             self._mixing[key] = M, M.T
         return self._mixing[key]
@@ -106,10 +107,18 @@ class Algebra:
         E is what the two other derivatives are made of: with respect to v, `E @ W`; to W, `E.mT @ v`.
         Because e_α·1 = e_α, its first row `E[..., 0, :]` is δ itself, which is the derivative of a bias.
         """
+        return self.expander(delta)(delta)
+
+    def expander(self, like: Array) -> Callable[[Array], Array]:
+        """`expand` for many arrays beside the array `like` and with its run axes, with the table looked up once."""
         d = self.dimension
         if d == 1:
-            return delta
-        return reshape(self.mixing(delta)[0] @ delta, (*delta.shape[:-2], d, -1))
+            return lambda delta: delta
+        M, shape = self.mixing(like)[0], (*like.shape[:-2], d, -1)
+        if type(like) is np.ndarray:
+            return lambda delta: (M @ delta).reshape(shape)
+        xp = namespace(like)
+        return lambda delta: xp.reshape(M @ delta, shape)
 
     def matrix(self, W: Array) -> Array:
         """Real matrix (…, d·q, d·m) of a stacked one: it takes the flattened v to the flattened W ⊗ v.

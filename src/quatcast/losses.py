@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quatcast.algebra import Algebra, Array, H, namespace, reshape
+from quatcast.algebra import Algebra, Array, H, namespace
 
 FLOOR = 1e-3
 """Of the largest scale that there was: the least that an adaptive kernel narrows down to."""
@@ -31,6 +33,14 @@ class Judgement(NamedTuple):
     value: Array
     weight: Array
     state: State
+
+
+class Widths(NamedTuple):
+    """Kernel widths of runs, (runs or 1, 1, 1): σ² where it is fixed, and which are adaptive, and infinite, if any."""
+
+    variance: Array
+    adaptive: Array | None
+    infinite: Array | None
 
 
 def squared_modulus(e: Array, scope: Scope) -> Array:
@@ -123,7 +133,8 @@ class MCC:
     Parameters
     ----------
     sigma
-        Kernel width, in the units of the error; an array gives each run its own; or "adaptive".
+        Kernel width, in the units of the error, or "adaptive". An infinite one weighs every error 1: the mean square
+        error, to the last bit. A sequence has one of these for each run.
     scope
         "joint": |e|² over the whole output vector, as published. "channel": each output number has its own weight.
     factor
@@ -139,8 +150,8 @@ class MCC:
     >>> e = np.array([[[3.0, 4.0]]])
     >>> MCC(sigma=5.0).evaluate(e, {}).weight.round(4)
     array([[[0.6065]]])
-    >>> MCC(sigma=1e6).evaluate(e, {}).value.round(4)
-    array([12.5])
+    >>> MCC(sigma=[5.0, np.inf, "adaptive"]).evaluate(np.concat([e, e, e]), {}).weight.ravel().round(4)
+    array([0.6065, 1.    , 0.8825])
 
     References
     ----------
@@ -154,11 +165,9 @@ class MCC:
     bound: float = 3.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.sigma, str):
-            if self.sigma != "adaptive":
-                raise ValueError(f'sigma: a positive number, an array of them, or "adaptive", not {self.sigma!r}')
-        elif not np.all((np.asarray(self.sigma) > 0) & np.isfinite(self.sigma)):
-            raise ValueError(f"sigma: must be positive and finite, not {self.sigma!r}")
+        for sigma in np.asarray(self.sigma, dtype=object).flat:
+            if sigma != "adaptive" and not (isinstance(sigma, Real) and float(sigma) > 0.0):
+                raise ValueError(f'sigma: must be positive or "adaptive", not {sigma!r}')
         if self.scope not in ("joint", "channel"):
             raise ValueError(f'scope: "joint" or "channel", not {self.scope!r}')
         if not (self.factor > 0 and 0 < self.memory < 1 and self.bound > 1):
@@ -166,7 +175,7 @@ class MCC:
 
     def run_arrays(self) -> dict[str, Any]:
         """Return the parameters that may differ from run to run."""
-        return {} if isinstance(self.sigma, str) else {"sigma": self.sigma}
+        return {"sigma": self.sigma}
 
     def evaluate(self, e: Array, state: State, present: Array | None = None) -> Judgement:
         """Value and weight of the error e (runs, d, p), and the running scale after it.
@@ -175,24 +184,62 @@ class MCC:
         """
         xp = namespace(e)
         squared = squared_modulus(e, self.scope)
-        if isinstance(self.sigma, str):
-            share = xp.ones_like(squared)
-            if present is not None:
-                share = share * (xp.mean(present) if self.scope == "joint" else present)
-            there = share > 0.0
-            modulus = xp.sqrt(squared / xp.where(there, share, xp.ones_like(share)))
-            scale = state.get("scale", modulus)
-            # A scale of exactly zero has nothing to grow from.
-            scale = xp.where(scale > 0.0, scale, modulus)
-            moved = scale + self.memory * (xp.minimum(modulus, self.bound * scale) - scale)
-            largest = xp.maximum(state.get("largest", scale), moved)
-            state = {"scale": xp.where(there, xp.maximum(moved, FLOOR * largest), scale), "largest": largest}
-            sigma = xp.where(scale > 0.0, self.factor * scale, xp.ones_like(scale))
+        variance, adaptive, infinite = self._widths_beside(e)
+        if adaptive is not None:
+            sigma, state = self._follow(squared, state, present)
+            variance = xp.where(adaptive, sigma * sigma, variance)
+        exponent = -0.5 * squared / variance
+        if infinite is None:
+            value = -variance * xp.expm1(exponent)
         else:
-            sigma = reshape(xp.asarray(self.sigma, dtype=e.dtype, device=e.device), (-1, 1, 1))
-        exponent = -0.5 * squared / (sigma * sigma)
-        value = xp.sum(-sigma * sigma * xp.expm1(exponent), axis=(-2, -1))
-        return Judgement(value, xp.exp(exponent), state)
+            finite = xp.where(infinite, xp.ones_like(variance), variance)
+            value = xp.where(infinite, 0.5 * squared, -finite * xp.expm1(exponent))
+        return Judgement(xp.sum(value, axis=(-2, -1)), xp.exp(exponent), state)
+
+    def _follow(self, squared: Array, state: State, present: Array | None) -> tuple[Array, State]:
+        """Adaptive width in force for an error of squared modulus |e|², and the running scale after it."""
+        xp = namespace(squared)
+        there = None
+        if present is not None:
+            share = xp.ones_like(squared) * (xp.mean(present) if self.scope == "joint" else present)
+            there = share > 0.0
+            squared = squared / xp.where(there, share, xp.ones_like(share))
+        modulus = xp.sqrt(squared)
+        scale = state.get("scale", modulus)
+        # A scale of exactly zero has nothing to grow from.
+        scale = xp.where(scale > 0.0, scale, modulus)
+        moved = scale + self.memory * (xp.minimum(modulus, self.bound * scale) - scale)
+        largest = xp.maximum(state.get("largest", scale), moved)
+        after = xp.maximum(moved, FLOOR * largest)
+        if there is not None:
+            after = xp.where(there, after, scale)
+        sigma = xp.where(scale > 0.0, self.factor * scale, xp.ones_like(scale))
+        return sigma, {"scale": after, "largest": largest}
+
+    def _widths_beside(self, e: Array) -> Widths:
+        """Widths beside the array e, made once: copying them to a GPU takes as long as an operation there."""
+        key = (type(e), e.dtype, str(e.device))
+        if key not in self._beside:
+            given = np.asarray(self.sigma, dtype=object).reshape(-1, 1, 1)
+            adaptive = given == "adaptive"
+            with np.errstate(over="ignore"):
+                variance = np.square(np.where(adaptive, 1.0, given).astype(float))
+            infinite = np.isinf(variance)
+            xp = namespace(e)
+            self._beside[key] = Widths(
+                xp.asarray(variance, dtype=e.dtype, device=e.device),
+                xp.asarray(adaptive, device=e.device) if adaptive.any() else None,
+                xp.asarray(infinite, device=e.device) if infinite.any() else None,
+            )
+        return self._beside[key]
+
+    @cached_property
+    def _beside(self) -> dict[Any, Widths]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Arrays of a device stay behind; they are made again where they are needed.
+        return {name: value for name, value in self.__dict__.items() if name != "_beside"}
 
 
 Loss = MSE | MCC

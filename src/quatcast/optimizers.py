@@ -1,7 +1,8 @@
 """How a gradient becomes a step: stochastic gradient descent and Adam.
 
 Parameters and gradients are lists of arrays (runs, …). `step` is pure but for the gradients, which it may use
-up: it returns new parameters, the norm of the gradient as it came, and the next state.
+up: it returns new parameters, the norm of the gradient as it came, and the next state. Where steps are multiples of
+the gradient, a parameter may also be `Deferred` and its gradient an `Outer`; such a parameter is changed in place.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra import Array, namespace, reshape
+from quatcast.deferred import Outer
 
 State = dict[str, Any]
 
@@ -28,9 +30,14 @@ class Descent(NamedTuple):
 
 def global_norm(arrays: list[Array]) -> Array:
     """Euclidean norm of all arrays together, run by run."""
-    xp = namespace(arrays[0])
-    flat = [reshape(a, (a.shape[0], -1)) for a in arrays]
-    return xp.sqrt(sum(xp.vecdot(a, a) for a in flat))
+    squared = 0.0
+    for a in arrays:
+        if isinstance(a, Outer):
+            squared = squared + a.squared_norm()
+        else:
+            flat = reshape(a, (a.shape[0], -1))
+            squared = squared + namespace(flat).vecdot(flat, flat)
+    return namespace(squared).sqrt(squared)
 
 
 def _clipping(norm: Array, clip: float | None) -> Array:
@@ -90,10 +97,15 @@ class SGD:
         norm = global_norm(gradients)
         factor = -_per_run(self.rate, norm) * _per_run(_clipping(norm, self.clip), norm)
         # The gradient's memory becomes that of the new parameters: it is still in the cache.
+        moved = []
         for theta, g in zip(parameters, gradients, strict=True):
-            g *= factor
-            g += theta
-        return Descent(gradients, norm, state)
+            if isinstance(g, Outer):
+                g.add(factor)
+            else:
+                g *= factor
+                g += theta
+            moved.append(theta if isinstance(g, Outer) else g)
+        return Descent(moved, norm, state)
 
 
 @dataclass(frozen=True)

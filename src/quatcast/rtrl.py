@@ -16,21 +16,27 @@ not back-propagation through time with today's weights. With stacked layers λ d
 moment before it goes back to the one before.
 
 Arrays are stacked as `quatcast.algebra` describes, with the run axis in front: vectors (runs, d, q), matrices
-(runs, d·q, m). The input u (d, m) has no run axis: all runs share it. All functions are pure.
+(runs, d·q, m). The input u (d, m) has no run axis: all runs share it. All functions are pure, but that deferred input
+weights (`quatcast.deferred`) remember the inputs that they are driven by.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
+
+import numpy as np
 
 from quatcast.activations import Activation
 from quatcast.algebra import Algebra, Array, namespace, reshape
+from quatcast.backend import fetch
+from quatcast.deferred import Deferred
 
 
 class Layer(NamedTuple):
-    """Weights of one recurrent layer: U, W and b."""
+    """Weights of one recurrent layer: U, W and b; W may be `Deferred` in the first."""
 
     recurrent: Array
     input: Array
@@ -78,6 +84,25 @@ class Walk(NamedTuple):
     converged: bool
 
 
+class Leg(NamedTuple):
+    """Part of a walk: E of each layer, the oldest moment first, ‖λ‖² (runs, n) after each moment, and the last λ."""
+
+    spread: list[Array]
+    squared: Array
+    lam: list[Array]
+
+
+class Reach(NamedTuple):
+    """Moments that a walk takes, whether λ has died out after them, and which each run needs (runs, depth), as 0 and 1.
+
+    The last is in the order of E, the oldest moment first, and None where every run needs all.
+    """
+
+    depth: int
+    converged: bool
+    alive: Array | None
+
+
 States = tuple[Array, ...]
 
 
@@ -103,7 +128,7 @@ class Engine:
         """Move the states one step with the input u (d, m)."""
         v, states, slopes, inputs = u, [], [], []
         for layer, before in zip(net.layers, h, strict=True):
-            f = self.algebra.mix(before @ layer.recurrent.mT + v @ layer.input.mT) + layer.bias
+            f = self.algebra.mix(before @ layer.recurrent.mT + _drive(v, layer.input)) + layer.bias
             inputs.append(v)
             v = self.activation.value(f)
             states.append(v)
@@ -117,7 +142,8 @@ class Engine:
         n, d, m = inputs.shape
         first, *rest = net.layers
         # The first layer's input weights, the largest array by far, are read once for all the inputs.
-        driven = reshape(inputs, (n * d, m)) @ first.input.mT
+        flat, W = reshape(inputs, (n * d, m)), first.input
+        driven = W.product(flat) if isinstance(W, Deferred) else flat @ W.mT
         for step in range(n):
             products = h[0] @ first.recurrent.mT + driven[:, step * d : (step + 1) * d, :]
             v = self.activation.value(self.algebra.mix(products) + first.bias)
@@ -141,81 +167,115 @@ class Engine:
         net
             Parameters in force at the present step.
         history
-            Moments, the newest first.
+            Moments, the newest first; at least one.
         h
             States after the present step.
         slope
             Derivative of the loss with respect to the output, (runs, d, p).
         hint
-            Depth before which the walk does not look whether it may stop: looking costs as much as a step of
-            the walk, and on a GPU much more. Steps too many are found out from behind, and left out.
+            Depth that is likely to suffice. Looking whether λ has died out costs as much as several steps of the walk,
+            and on a GPU much more, so it is done only after that many moments. Steps too many are left out again.
         """
-        xp, expand = namespace(slope), self.algebra.expand
-        top = len(net.layers) - 1
-        E = expand(slope)
-        readout = [E.mT @ h[-1], slope]
-        lam: list[Array] = [0.0] * top + [E @ net.weight]
-        limit = self.tol**2 * _squared_norm(lam[top:])
-        spread: list[list[Array]] = [[] for _ in net.layers]
-        trail: list[tuple[Array, ...]] = []
+        E = self.algebra.expand(slope)
+        gradients = [E.mT @ h[-1], slope]
+        lam: list[Array] = [0.0] * (len(net.layers) - 1) + [E @ net.weight]
+        limit = self.tol**2 * _squared_norm(lam[-1])
         moments: list[Moment] = []
-        converged = not bool(xp.any(lam[top] != 0.0))
-        if not converged:
-            for moment in history:
-                for k in range(top, -1, -1):
-                    E = expand(lam[k] * moment.slopes[k])
-                    spread[k].append(E)
-                    lam[k] = E @ moment.recurrent[k]
-                    if k:
-                        lam[k - 1] = lam[k - 1] + E @ moment.between[k - 1]
-                moments.append(moment)
-                trail.append(tuple(lam))
-                # Written so that a run that has become NaN does not keep the others walking.
-                if len(moments) >= hint and not bool(xp.any(_squared_norm(lam) > limit)):
-                    converged = True
-                    break
-        depth = len(moments)
-        while depth > 1 and not bool(xp.any(_squared_norm(trail[depth - 2]) > limit)):
-            depth, converged = depth - 1, True
-        alive = _alive(trail[: depth - 1], limit) if depth > 1 and limit.shape[0] > 1 else None
-        layers = [
-            self._gradients(layer, k, spread[k][:depth], moments[:depth], alive) for k, layer in enumerate(net.layers)
-        ]
-        return Walk([g for gradients in layers for g in gradients] + readout, depth, converged)
+        legs: list[Leg] = []
+        left, reach = iter(history), Reach(1, False, None)
+        while not reach.converged and (ahead := list(islice(left, len(moments) or hint + 1))):
+            moments += ahead
+            legs.append(self._back(ahead, lam))
+            lam = legs[-1].lam
+            reach = _reach(_joined([leg.squared for leg in legs], 1), limit)
+        passed = moments[reach.depth - 1 :: -1]
+        for k in range(len(net.layers) - 1, -1, -1):
+            E = _joined([leg.spread[k] for leg in reversed(legs)], -2)[:, -reach.depth * self.algebra.dimension :, :]
+            E = E if reach.alive is None else _masked(E, reach.alive)
+            gradients = self._gradients(net.layers[k], k, E, passed) + gradients
+        return Walk(gradients, reach.depth, reach.converged)
 
-    def _gradients(
-        self, layer: Layer, k: int, spread: list[Array], moments: list[Moment], alive: Array | None
-    ) -> list[Array]:
-        """Sum δ(s) ⊗ z(s)ᴴ over the walk for layer k, as one matrix product a weight."""
-        xp, d = namespace(layer.bias), self.algebra.dimension
-        if not moments:
-            return [xp.zeros_like(array) for array in layer]
-        E = xp.concat(spread, axis=-2)
-        if alive is not None:
-            runs, rows, width = E.shape
-            E = reshape(reshape(E, (runs, rows // d, d * width)) * alive, (runs, rows, width))
+    def _back(self, moments: Sequence[Moment], lam: Sequence[Array]) -> Leg:
+        """Take λ of every layer back through moments, the newest first."""
+        if len(lam) == 1 and lam[0].shape[0] == 1 and type(lam[0]) is np.ndarray:
+            return self._back_alone(moments, lam[0])
+        lam, xp, expand = list(lam), namespace(lam[-1]), self.algebra.expander(lam[-1])
+        spread: list[list[Array]] = [[] for _ in lam]
+        trail: list[list[Array]] = [[] for _ in lam]
+        for moment in moments:
+            for k in range(len(lam) - 1, -1, -1):
+                E = expand(lam[k] * moment.slopes[k])
+                spread[k].append(E)
+                lam[k] = E @ moment.recurrent[k]
+                if k:
+                    lam[k - 1] = lam[k - 1] + E @ moment.between[k - 1]
+                    trail[k].append(lam[k])
+            trail[0].append(lam[0])
+        squared = sum(
+            xp.sum(reshape(xp.vecdot(passed, passed), (passed.shape[0], len(moments), -1)), axis=-1)
+            for passed in (xp.concat(states, axis=-2) for states in trail)
+        )
+        return Leg([xp.concat(layer[::-1], axis=-2) for layer in spread], squared, lam)
+
+    def _back_alone(self, moments: Sequence[Moment], lam: Array) -> Leg:
+        """`_back` for one layer of one run under NumPy: the same products into memory that is set aside once."""
+        M, _ = self.algebra.mixing(lam)
+        n, (_, d, q) = len(moments), lam.shape
+        spread, trail, delta, x = np.empty((n, d * d, q)), np.empty((n, d, q)), np.empty((d, q)), lam[0]
+        for i, moment in enumerate(moments):
+            np.multiply(x, moment.slopes[0][0], out=delta)
+            E = np.dot(M, delta, out=spread[n - 1 - i])
+            x = np.dot(E.reshape(d, d * q), moment.recurrent[0][0], out=trail[i])
+        passed = trail.reshape(1, n, d * q)
+        return Leg([spread.reshape(1, n * d, d * q)], np.vecdot(passed, passed), [x[None]])
+
+    def _gradients(self, layer: Layer, k: int, E: Array, moments: list[Moment]) -> list[Array]:
+        """Sum δ(s) ⊗ z(s)ᴴ over the walk, the oldest moment first, for layer k, as one matrix product a weight."""
+        xp, d = namespace(E), self.algebra.dimension
         before = xp.concat([moment.before[k] for moment in moments], axis=-2)
-        inputs = xp.concat([moment.inputs[k] for moment in moments], axis=-2)
+        if isinstance(layer.input, Deferred):
+            by_input = layer.input.gradient(E)
+        else:
+            by_input = E.mT @ xp.concat([moment.inputs[k] for moment in moments], axis=-2)
         delta = xp.sum(E[:, ::d, :], axis=-2)
-        return [E.mT @ before, E.mT @ inputs, reshape(delta, layer.bias.shape)]
+        return [E.mT @ before, by_input, reshape(delta, layer.bias.shape)]
 
 
-def _alive(trail: Sequence[tuple[Array, ...]], limit: Array) -> Array:
-    """Which moments each run walks through, as ones and zeros (runs, depth, 1).
+def _drive(v: Array, W: Array | Deferred) -> Array:
+    """Return v Wᵀ for the next input of a layer."""
+    return W.take(v) if isinstance(W, Deferred) else v @ W.mT
+
+
+def _reach(squared: Array, limit: Array) -> Reach:
+    """How far back a walk has to go, from ‖λ‖² (runs, n) after each moment.
 
     A run's walk is over when its own λ has died out, however deep the others still go, so that it is the walk that it
-    would have made alone. `trail` has λ after every moment but the last.
+    would have made alone. A run that has become NaN does not keep the others walking.
     """
-    xp, runs = namespace(limit), limit.shape[0]
-    layers = [xp.concat(list(lam), axis=-2) for lam in zip(*trail, strict=True)]
-    squared = sum(xp.sum(reshape(xp.vecdot(lam, lam), (runs, len(trail), -1)), axis=-1) for lam in layers)
-    lives = xp.astype(squared > limit[:, None], limit.dtype)
-    to_come = xp.flip(xp.cumulative_sum(xp.flip(lives, axis=1), axis=1), axis=1)
-    first = xp.ones((runs, 1), dtype=limit.dtype, device=limit.device)
-    return xp.concat([first, xp.astype(to_come > 0.0, limit.dtype)], axis=1)[:, :, None]
+    xp, (runs, n) = namespace(squared), squared.shape
+    above = squared > limit[:, None]
+    deepest = np.flatnonzero(fetch(above if runs == 1 else xp.any(above, axis=0)))
+    depth = int(deepest[-1]) + 2 if deepest.size else 1
+    if runs == 1 or min(depth, n) == 1:
+        return Reach(min(depth, n), depth <= n, None)
+    to_come = xp.cumulative_sum(xp.flip(xp.astype(above[:, : min(depth, n) - 1], squared.dtype), axis=1), axis=1)
+    newest = xp.ones_like(to_come[:, :1])
+    alive = xp.concat([xp.astype(to_come > 0.0, squared.dtype), newest], axis=1)
+    return Reach(min(depth, n), depth <= n, alive)
 
 
-def _squared_norm(lam: Sequence[Array]) -> Array:
-    """‖λ‖² of each run, over all layers."""
-    flat = [reshape(x, (x.shape[0], -1)) for x in lam]
-    return sum(namespace(x).vecdot(x, x) for x in flat)
+def _masked(E: Array, alive: Array) -> Array:
+    """E with zeros for the moments that a run does not walk through."""
+    runs, n = alive.shape
+    return reshape(reshape(E, (runs, n, -1)) * alive[:, :, None], E.shape)
+
+
+def _joined(parts: list[Array], axis: int) -> Array:
+    """Parts one after the other; most walks have but one."""
+    return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=axis)
+
+
+def _squared_norm(x: Array) -> Array:
+    """‖x‖² of each run."""
+    flat = reshape(x, (x.shape[0], -1))
+    return namespace(flat).vecdot(flat, flat)

@@ -16,37 +16,98 @@ from quatcast.evaluation.settings import Settings
 from quatcast.evaluation.store import Store
 from quatcast.forecaster import Forecaster
 from quatcast.learners import QRNN
-from quatcast.losses import MCC
+from quatcast.losses import MCC, MSE
 from quatcast.optimizers import SGD
 
 
 def test_jobs_hold_every_run_once_and_share_shapes(recordings: list[Recording]) -> None:
-    settings = Settings.of({"profile": "standard", "predictors": ["QRNN-MCC", "LMS"], "max_runs": 7})
-    jobs = plan("validation", recordings, settings, lambda case: settings.configurations(case[2]))
+    names = ["QRNN-MCC", "QRNN-MSE", "RNN-MSE", "LMS"]
+    settings = Settings.of({"profile": "standard", "predictors": names, "max_runs": 7})
+    jobs = _validation(recordings, settings)
     keys = Counter(job.key(one) for job in jobs for one in job.runs)
-    # Sizes, lags, rates, widths and seeds of the one; lags and rates of the other; two recordings, two label rules.
-    assert len(keys) == 2 * 2 * (2 * 3 * 4 * 3 * 5 + 2 * 7)
+    # Sizes, lags, rates, widths and seeds of the networks; lags and rates of LMS; two recordings, two label rules.
+    assert len(keys) == 2 * 2 * (2 * 3 * 4 * (3 + 1 + 1) * 5 + 2 * 7)
     assert set(keys.values()) == {1}
     for job in jobs:
         assert len(job.runs) <= 7
         assert len(job.recording) == 600
+        assert len({one.predictor.name.split("-")[0] for one in job.runs}) == 1
         for setting in ("hidden", "lags"):
             assert len({one.configuration.get(setting) for one in job.runs}) == 1
-        widths = {one.configuration.get("sigma") for one in job.runs}
-        assert widths == {"adaptive"} or "adaptive" not in widths
+    # 80 runs of one shape are cut into twelve batches of six or seven.
+    sizes = Counter(len(job.runs) for job in jobs if job.runs[0].predictor.name.startswith("QRNN"))
+    assert sizes == {6: 2 * 2 * 6 * 4, 7: 2 * 2 * 6 * 8}
+
+
+def test_on_a_gpu_the_published_grids_are_few_jobs() -> None:
+    names = [name for name, predictor in CATALOGUE.items() if predictor.grid]
+    settings = Settings.of({"profile": "published", "predictors": names, "labels": ["causal"], "device": "cuda"})
+    jobs = _validation([still(700)], settings)
+    # The networks' below, and one for each input length of LMS, QLMS and RLS.
+    assert len(jobs) == 70 + 5 + 5 + 2
+    sizes = {
+        kind: Counter(len(job.runs) for job in jobs if job.runs[0].predictor.name.startswith(kind))
+        for kind in ("QRNN", "RNN")
+    }
+    # Five lags; three sizes of network in one job of 4 rates, 5 widths and the square error, 50 seeds; two in halves.
+    assert sizes == {"QRNN": {1200: 5 * 3, 600: 5 * 2 * 2}, "RNN": {1200: 5 * 3, 600: 5 * 2 * 2}}
+    for job in jobs:
+        first = job.runs[0]
+        # A worker takes three times its past weights; eight of them have 139 GiB.
+        assert 8 * 3 * len(job.runs) * first.predictor.history_bytes(first.configuration) < 125 * 2**30
 
 
 def test_memory_bounds_a_batch() -> None:
     settings = Settings.of({"profile": "published", "predictors": ["QRNN-MSE"], "labels": ["causal"], "device": "cuda"})
-    jobs = plan("validation", [still(700)], settings, lambda case: settings.configurations(case[2]))
-    assert max(len(job.runs) for job in jobs) == 4 * 50
-    jobs = plan(
-        "test", [still(700)], replace(settings, test_seeds=5000), lambda case: settings.configurations(case[2])[-1:]
-    )
-    sizes = [len(job.runs) for job in jobs]
+    many = replace(settings, test_seeds=5000)
+    sizes = [
+        len(job.runs) for job in plan("test", [still(700)], many, lambda case: settings.configurations(case[2])[-1:])
+    ]
     assert sum(sizes) == 5000
     # 128 steps of 4·45² doubles a run.
-    assert max(sizes) == min(2000, 2**32 // (128 * 4 * 45 * 45 * 8))
+    assert len(sizes) == -(-5000 // (5 * 2**30 // (128 * 4 * 45 * 45 * 8)))
+    real = CATALOGUE["RNN-MCC"].history_bytes({"hidden": 90})
+    assert real == CATALOGUE["QRNN-MCC"].history_bytes({"hidden": 45}) == 128 * 8 * 90 * 90
+    assert CATALOGUE["LMS"].history_bytes({"lags": 10}) == 0
+
+
+def test_predictors_that_are_built_alike_share_a_job(recordings: list[Recording]) -> None:
+    """Side by side, every run is what it is alone, and every predictor has its own results and its own trace."""
+    chosen = {
+        "QRNN-MCC": {"hidden": 2, "lags": 2, "rate": 0.02, "sigma": "adaptive"},
+        "QRNN-MSE": {"hidden": 2, "lags": 2, "rate": 0.05},
+    }
+    options = {"labels": ["causal"], "horizons": [0.5], "test_seeds": 2}
+    settings = Settings.of({"predictors": list(chosen), **options})
+    (job,) = plan("test", recordings[1:], settings, lambda case: [chosen[case[2]]])
+    done = run(job)
+    assert [(r.predictor, r.seed) for r in done.results] == [(name, seed) for name in chosen for seed in (0, 1)]
+    assert [(t.predictor, t.seed) for t in done.traces] == [("QRNN-MCC", 0), ("QRNN-MSE", 0)]
+    for i, (name, loss) in enumerate([("QRNN-MCC", MCC(sigma="adaptive")), ("QRNN-MSE", MSE())]):
+        learner = QRNN((2,), loss=loss, optimizer=SGD(rate=chosen[name]["rate"], clip=2.0), seeds=0)
+        alone = Forecaster(learner, horizon=5, lags=2).run(recordings[1].positions)
+        expected = score(recordings[1].positions, alone, start=600)
+        assert done.results[2 * i].rmse == pytest.approx(expected.rmse, rel=1e-9)
+        assert done.results[2 * i].configuration == chosen[name]
+        np.testing.assert_allclose(done.traces[i].arrays["forecast"], np.asarray(alone), rtol=1e-9)
+        np.testing.assert_allclose(done.traces[i].arrays["weight"], alone.weights, rtol=1e-9)
+
+
+def test_a_job_that_is_stored_in_part_goes_on(recordings: list[Recording], store: Store, here: Workers) -> None:
+    shape = {"hidden": [2], "lags": [2]}
+    grids = {"QRNN-MCC": {**shape, "rate": [0.02], "sigma": [2.0]}, "QRNN-MSE": {**shape, "rate": [0.02]}}
+    both = {"predictors": ["QRNN-MCC", "QRNN-MSE"], "labels": ["causal"], "horizons": [0.5], "grids": grids}
+    one = {**both, "predictors": ["QRNN-MSE"]}
+    seen: list[tuple[float, float]] = []
+    with here:
+        assert compare(recordings[:1], Settings.of({**one, "test_seeds": 2}), store, here) == 2
+        before = store.results()
+        grown = Settings.of({**both, "test_seeds": 3})
+        assert compare(recordings[:1], grown, store, here, lambda _, *done: seen.append(done)) == 3 + 1
+    assert [result for result in store.results() if result in before] == before
+    assert [(trace.predictor, trace.seed) for trace in store.traces()] == [("QRNN-MCC", 0), ("QRNN-MSE", 0)]
+    (*_, (begun, total), (done, _)) = seen
+    assert 0 < begun < done == pytest.approx(total)
 
 
 def test_a_result_is_that_of_the_run_done_by_hand(recordings: list[Recording], settings: Settings) -> None:
@@ -72,10 +133,14 @@ def test_a_result_is_that_of_the_run_done_by_hand(recordings: list[Recording], s
 
 def test_other_arrays_give_the_same_scores(recordings: list[Recording]) -> None:
     pytest.importorskip("array_api_strict")
-    runs = (Run({"hidden": 2, "lags": 2, "rate": 0.02, "sigma": "adaptive"}, 0),)
-    job = protocol.Job("test", "lookahead", 0.5, CATALOGUE["QRNN-MCC"], recordings[1], runs, False, "cpu")
-    (usual,), (other,) = run(job).results, run(replace(job, device="array_api_strict")).results
-    assert other.rmse == pytest.approx(usual.rmse, rel=1e-9)
+    runs = tuple(
+        Run(CATALOGUE["QRNN-MCC"], {"hidden": 2, "lags": 2, "rate": 0.02, "sigma": sigma}, 0)
+        for sigma in ("adaptive", 2.0)
+    )
+    job = protocol.Job("test", "lookahead", 0.5, recordings[1], runs, False, "cpu")
+    pairs = zip(run(job).results, run(replace(job, device="array_api_strict")).results, strict=True)
+    for usual, other in pairs:
+        assert other.rmse == pytest.approx(usual.rmse, rel=1e-9)
 
 
 def test_validation_sees_sixty_seconds_and_scores_the_second_thirty(
@@ -86,9 +151,9 @@ def test_validation_sees_sixty_seconds_and_scores_the_second_thirty(
     other = replace(recordings[0], positions=changed)
     for job, same in zip(*(_validation([r], settings) for r in (recordings[0], other)), strict=True):
         assert untimed(run(job).results) == untimed(run(same).results)
-    job = next(job for job in _validation(recordings[:1], settings) if job.predictor.name == "LMS")
+    job = next(job for job in _validation(recordings[:1], settings) if job.runs[0].predictor.name == "LMS")
     assert run(job).traces == []
-    forecasts = job.predictor.build(Batch([job.runs[0].configuration], [0], 5, 10.0, job.labels))
+    forecasts = CATALOGUE["LMS"].build(Batch([job.runs[0].configuration], [0], 5, 10.0, job.labels))
     made = np.asarray(forecasts.run(recordings[0].positions[:600]))[0]
     assert run(job).results[0].rmse == pytest.approx(score(recordings[0].positions[:600], made, start=300).rmse)
 
@@ -180,8 +245,8 @@ def test_a_diverged_run_is_counted_and_left_out(recordings: list[Recording]) -> 
         return Broken()
 
     predictor = replace(CATALOGUE["LMS"], build=broken)
-    runs = tuple(Run({"lags": 2, "rate": rate}, 0) for rate in (0.01, 0.02))
-    done = run(protocol.Job("test", "causal", 0.5, predictor, recordings[0], runs, True, "cpu"))
+    runs = tuple(Run(predictor, {"lags": 2, "rate": rate}, 0) for rate in (0.01, 0.02))
+    done = run(protocol.Job("test", "causal", 0.5, recordings[0], runs, True, "cpu"))
     assert [result.diverged for result in done.results] == [True, False]
     assert np.isnan(done.results[0].rmse)
     assert done.traces[0].configuration["rate"] == 0.02
@@ -190,8 +255,8 @@ def test_a_diverged_run_is_counted_and_left_out(recordings: list[Recording]) -> 
 def test_missing_samples_are_held_for_those_who_cannot_take_them(recordings: list[Recording]) -> None:
     gappy = corrupt(recordings[0], dropouts=0.1)
     assert np.isnan(gappy.positions).any()
-    runs = (Run({}, 0),)
-    done = run(protocol.Job("test", "causal", 0.5, CATALOGUE["persistence"], gappy, runs, False, "cpu"))
+    runs = (Run(CATALOGUE["persistence"], {}, 0),)
+    done = run(protocol.Job("test", "causal", 0.5, gappy, runs, False, "cpu"))
     last, errors = None, []
     series = [last := (x if np.isfinite(x).all() else last) for x in gappy.positions[:, 0]]
     for t in range(600, len(gappy)):

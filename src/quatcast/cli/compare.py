@@ -30,6 +30,7 @@ def compare(
     cluster: Annotated[str | None, Option(help="Address of a Dask scheduler to work on instead.")] = None,
     device: Annotated[str | None, Option(help="cpu or cuda.")] = None,
     max_runs: Annotated[int | None, Option(help="Most runs computed side by side.")] = None,
+    report: Annotated[bool, Option(help="Write the report, or leave that to `quatcast report`.")] = True,
 ) -> None:
     """Compare predictors on recordings, as the paper does, and write a report.
 
@@ -54,10 +55,10 @@ def compare(
         "max_runs": max_runs,
     }
     given = {key: value for key, value in options.items() if value is not None}
-    _run(Settings.read(settings, **given) if settings else Settings.of(given))
+    _run(Settings.read(settings, **given) if settings else Settings.of(given), report)
 
 
-def _run(settings: Settings) -> None:
+def _run(settings: Settings, report: bool) -> None:
     from quatcast.backend import place
     from quatcast.cli.show import Interrupted, Shown, say
     from quatcast.evaluation import protocol, sources
@@ -79,10 +80,11 @@ def _run(settings: Settings) -> None:
         except KeyboardInterrupt:
             kept = f"what was done is kept in {folder}; the same command goes on from there"
             raise Interrupted(f"interrupted; {kept}") from None
-        _time(store)
+        if report:
+            _time(store)
         _summary(store)
         say(f"{count} runs done now." if count else "Everything was already there: nothing was done again.")
-        say(f"Report: {_report(store, folder)}")
+        say(f"Report: {_report(store, folder)}" if report else f"Results: {store.path}")
 
 
 def _time(store: Store) -> None:

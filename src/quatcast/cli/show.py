@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Self
 
 from rich.console import Console
@@ -72,6 +73,6 @@ class Shown:
         now = time.monotonic()
         began, before = self._began.setdefault(stage, (now, done))
         if now - self._said >= EVERY and done > before:
-            left = (now - began) * (total - done) / (done - before)
+            left = timedelta(seconds=round((now - began) * (total - done) / (done - before)))
             self._said = now
-            self._console.print(f"{stage}: {done / total:.0%}, about {left:.0f} s left", highlight=False)
+            self._console.print(f"{stage}: {done / total:.0%}, about {left} left", highlight=False)

@@ -11,25 +11,30 @@ A predictor of one's own is a `Predictor` with a function that builds it; put in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
 from numpy.typing import ArrayLike
 
+from quatcast.algebra import Algebra, R
 from quatcast.evaluation.records import Configuration
 from quatcast.forecaster import Forecaster, Forecasts, Labels
 from quatcast.guarded import Guarded
 from quatcast.learners import LMS, QLMS, QRNN, RLS, RNN, Persistence
-from quatcast.losses import MCC, MSE, Loss
+from quatcast.losses import MCC
 from quatcast.optimizers import SGD
 from quatcast.recommended import TRAIN as WARMUP
 from quatcast.recommended import recommended
 
 CLIP = 2.0
 MAX_DEPTH = 128
-"""Past steps that networks keep here; gradients on breathing die out within some thirty."""
+"""Past steps that networks keep here.
+
+Gradients on breathing mostly die out within some thirty. Those of large networks that learn fast from short inputs
+under look-ahead labels need not die out at all; they are cut off here."""
 
 
 class Runs(Protocol):
@@ -88,7 +93,8 @@ class Predictor:
     usual
         Configuration to begin with, where none is chosen by validation.
     along_runs
-        Settings whose values may differ among runs of one batch. All others must be the same.
+        Settings whose values may differ among runs of one batch. All others must be the same. Predictors that share
+        `build` may share a batch.
     seeded
         Whether it begins with random weights; else one run tells all.
     labels
@@ -99,6 +105,8 @@ class Predictor:
         Whether missing samples (NaN) may be handed to it. For others they are held at the last known value.
     arrays
         Attributes of its forecasts, besides positions and weights, that traces keep for the report.
+    algebra
+        Of its hidden units, for the memory that they take.
     """
 
     name: str
@@ -112,26 +120,25 @@ class Predictor:
     warmup: float = 0.0
     takes_missing: bool = False
     arrays: tuple[str, ...] = ()
+    algebra: Algebra = R
 
     def shape(self, configuration: Configuration) -> tuple[Any, ...]:
         """What runs must have in common to be computed side by side."""
         fixed = sorted(set(configuration) - set(self.along_runs))
-        kinds = sorted(key for key in self.along_runs if isinstance(configuration[key], str))
-        return (*((key, configuration[key]) for key in fixed), *kinds)
+        return (self.build, self.takes_missing, *((key, configuration[key]) for key in fixed))
 
     def history_bytes(self, configuration: Configuration) -> int:
         """Memory that one run's past weights take: the larger part of what a run takes."""
         hidden = int(configuration.get("hidden", 0))
-        return MAX_DEPTH * 8 * hidden * hidden * (4 if self.name.startswith("Q") else 1)
+        return MAX_DEPTH * 8 * hidden * hidden * self.algebra.dimension
 
 
-def _network(kind: type[RNN], mcc: bool, batch: Batch) -> Forecaster:
-    loss: Loss = MSE()
-    if mcc:
-        loss = MCC(sigma="adaptive" if batch.common("sigma") == "adaptive" else batch.each("sigma"))
+def _network(kind: type[RNN], batch: Batch) -> Forecaster:
+    # The square error is the correntropy's limit of an infinite width, so that both ride in one batch.
+    sigmas = [configuration.get("sigma", math.inf) for configuration in batch.configurations]
     learner = kind(
         hidden=(batch.common("hidden"),),
-        loss=loss,
+        loss=MCC(sigma=sigmas),
         optimizer=SGD(rate=batch.each("rate"), clip=CLIP),
         seeds=list(batch.seeds),
         max_depth=MAX_DEPTH,
@@ -167,13 +174,28 @@ REAL_UNITS = [20, 40, 60, 80, 90]
 """Twice the quaternion units: about as many real numbers to learn, half as many in the state."""
 
 
-def _recurrent(name: str, title: str, kind: type[RNN], units: Sequence[int], mcc: bool) -> Predictor:
-    grid: dict[str, Sequence[Any]] = {"hidden": units, "lags": LAGS, "rate": RATES}
-    usual: dict[str, Any] = {"hidden": units[0], "lags": 30, "rate": 0.05}
-    if mcc:
-        grid["sigma"], usual["sigma"] = SIGMAS, "adaptive"
-    along = ("rate", "sigma") if mcc else ("rate",)
-    return Predictor(name, title, partial(_network, kind, mcc), grid, usual, along, seeded=True)
+def _recurrent(name: str, title: str, kind: type[RNN], units: Sequence[int]) -> tuple[Predictor, Predictor]:
+    """Return a network under the correntropy, and the same under the square error."""
+    mse = Predictor(
+        f"{name}-MSE",
+        f"{title}, square error",
+        partial(_network, kind),
+        grid={"hidden": units, "lags": LAGS, "rate": RATES},
+        usual={"hidden": units[0], "lags": 30, "rate": 0.05},
+        along_runs=("rate", "sigma"),
+        seeded=True,
+        algebra=kind.algebra,
+    )
+    return (
+        replace(
+            mse,
+            name=f"{name}-MCC",
+            title=f"{title}, correntropy",
+            grid={**mse.grid, "sigma": SIGMAS},
+            usual={**mse.usual, "sigma": "adaptive"},
+        ),
+        mse,
+    )
 
 
 def _filter(name: str, title: str, kind: type[LMS]) -> Predictor:
@@ -196,10 +218,8 @@ CATALOGUE: dict[str, Predictor] = {
             takes_missing=True,
             arrays=("radius", "status", "replaced"),
         ),
-        _recurrent("QRNN-MCC", "Quaternion network, correntropy", QRNN, QUATERNION_UNITS, mcc=True),
-        _recurrent("QRNN-MSE", "Quaternion network, square error", QRNN, QUATERNION_UNITS, mcc=False),
-        _recurrent("RNN-MCC", "Real network, correntropy", RNN, REAL_UNITS, mcc=True),
-        _recurrent("RNN-MSE", "Real network, square error", RNN, REAL_UNITS, mcc=False),
+        *_recurrent("QRNN", "Quaternion network", QRNN, QUATERNION_UNITS),
+        *_recurrent("RNN", "Real network", RNN, REAL_UNITS),
         _filter("QLMS", "Quaternion least mean squares", QLMS),
         _filter("LMS", "Least mean squares", LMS),
         Predictor("RLS", "Recursive least squares", _rls, RLS_GRID, {"lags": 10, "forgetting": 0.999}, ("forgetting",)),

@@ -5,8 +5,9 @@ over samples 1…600 and scores the forecasts of 301…600, with every configura
 smallest mean RMSE over the seeds is chosen, for each recording, predictor, horizon and label rule by itself. The test
 learns online over the whole recording with that configuration and scores the forecasts of samples 601 and on.
 
-Work is cut into jobs: runs that share the shapes of their arrays and are computed side by side. Jobs are planned from
-the settings alone, so that the same settings always give the same jobs, and with them the same numbers.
+Work is cut into jobs: runs that share the shapes of their arrays and are computed side by side, of one predictor or of
+several that are built alike. Jobs are planned from the settings alone, so that the same settings always give the same
+jobs, and with them the same numbers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import pairwise, product
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -27,7 +29,7 @@ from quatcast.evaluation.predictors import Batch, Predictor, find
 from quatcast.evaluation.records import Configuration, Key, NewTrace, Result, Stage, canonical
 from quatcast.evaluation.settings import Settings
 from quatcast.evaluation.store import Store
-from quatcast.forecaster import Labels
+from quatcast.forecaster import Forecasts, Labels
 
 TRAIN = 300
 """Samples that the scaling is fitted to; validation scores those after them."""
@@ -35,10 +37,15 @@ VALIDATION = 600
 """Samples of the validation; the test scores those after them."""
 
 MAX_RUNS = {"cuda": 2000}
-HISTORY_BYTES = {"cuda": 2**32}
+HISTORY_BYTES = {"cuda": 5 * 2**30}
 """Runs side by side, and bytes of their past weights, where the device is not a CPU with 64 and half a gigabyte.
 
-A worker on a GPU was seen to take three times its past weights, and there are several."""
+A step on a GPU takes about as long for a thousand runs as for a hundred: what counts there is how few jobs there are.
+All 1200 runs of one shape in the published grids (four rates, five widths and the square error, 50 seeds) are one job
+for networks of up to 30 quaternion or 60 real units, and two beyond. A worker on a GPU was seen to take three times its
+past weights: 15 GiB at most, so that eight of them fit into 139 GiB, and four into 80."""
+WEIGHTS_A_STEP = {"cuda": 10_000_000}
+"""Hidden weights whose arithmetic takes about as long as what every step costs anyway; 10,000 where it is a CPU."""
 TRACED_HORIZONS = 4
 """With more horizons than this, traces are kept of the first and the last only."""
 
@@ -49,18 +56,21 @@ Case = tuple[Labels, float, str, str]
 class Run(NamedTuple):
     """One run of a job."""
 
+    predictor: Predictor
     configuration: Configuration
     seed: int
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """Runs of one predictor on one recording, computed side by side."""
+    """Runs on one recording that are computed side by side.
+
+    Their predictors are built alike. Where `traced`, each of them whose run of seed 0 is here leaves a trace.
+    """
 
     stage: Stage
     labels: Labels
     horizon: float
-    predictor: Predictor
     recording: Recording
     runs: tuple[Run, ...]
     traced: bool
@@ -69,7 +79,7 @@ class Job:
     def key(self, run: Run) -> Key:
         """Key of the result of a run."""
         text = canonical(run.configuration)
-        return (self.stage, self.labels, self.horizon, self.predictor.name, text, self.recording.name, run.seed)
+        return (self.stage, self.labels, self.horizon, run.predictor.name, text, self.recording.name, run.seed)
 
     @property
     def cost(self) -> float:
@@ -77,7 +87,7 @@ class Job:
         configuration = self.runs[0].configuration
         hidden, lags = int(configuration.get("hidden", 1)), int(configuration.get("lags", 1))
         numbers = len(self.runs) * hidden * (hidden + lags * self.recording.positions.shape[1])
-        return float(len(self.recording) * (1.0 + numbers / 10_000))
+        return float(len(self.recording) * (1.0 + numbers / WEIGHTS_A_STEP.get(self.device, 10_000)))
 
 
 class Done(NamedTuple):
@@ -143,34 +153,38 @@ def plan(
         recordings = [replace(r, positions=r.positions[:VALIDATION], times=r.times[:VALIDATION]) for r in recordings]
     horizons = settings.horizons
     looked_at = horizons if len(horizons) <= TRACED_HORIZONS else [horizons[0], horizons[-1]]
+    seeds = settings.validation_seeds if stage == "validation" else settings.test_seeds
     jobs = []
-    for name in settings.predictors:
-        predictor = find(name)
-        count = settings.validation_seeds if stage == "validation" else settings.test_seeds
-        seeds = range(count if predictor.seeded else 1)
-        for labels in cast(list[Labels], settings.labels):
-            for horizon in horizons if labels in predictor.labels else []:
-                for recording in recordings:
-                    tried = configurations((labels, horizon, name, recording.name))
-                    for runs in _batches(predictor, tried, seeds, settings):
-                        traced = stage == "test" and runs[0].seed == 0 and horizon in looked_at
-                        at = (stage, labels, horizon, predictor, recording)
-                        jobs.append(Job(*at, runs, traced, settings.device))
+    for labels, horizon, recording in product(cast(list[Labels], settings.labels), horizons, recordings):
+        runs = [
+            Run(predictor, configuration, seed)
+            for predictor in map(find, settings.predictors)
+            if labels in predictor.labels
+            for configuration in configurations((labels, horizon, predictor.name, recording.name))
+            for seed in range(seeds if predictor.seeded else 1)
+        ]
+        traced = stage == "test" and horizon in looked_at
+        jobs += [
+            Job(stage, labels, horizon, recording, batch, traced, settings.device) for batch in _batches(runs, settings)
+        ]
     return sorted(jobs, key=lambda job: -job.cost)
 
 
-def _batches(
-    predictor: Predictor, configurations: Sequence[Configuration], seeds: range, settings: Settings
-) -> Iterator[tuple[Run, ...]]:
-    """Runs of all configurations and seeds, cut into batches that share shapes."""
+def _batches(runs: Sequence[Run], settings: Settings) -> Iterator[tuple[Run, ...]]:
+    """Cut runs into batches that share shapes, as few as there may be and about as large as each other."""
     groups: dict[object, list[Run]] = defaultdict(list)
-    for configuration in configurations:
-        groups[predictor.shape(configuration)] += [Run(configuration, seed) for seed in seeds]
-    for runs in groups.values():
-        memory = HISTORY_BYTES.get(settings.device, 2**29) // max(predictor.history_bytes(runs[0].configuration), 1)
-        size = max(1, min(settings.max_runs or MAX_RUNS.get(settings.device, 64), memory))
-        for begin in range(0, len(runs), size):
-            yield tuple(runs[begin : begin + size])
+    for run in runs:
+        groups[run.predictor.shape(run.configuration)].append(run)
+    for group in groups.values():
+        # All runs of a batch walk back as far as its deepest, and it is fast learners that walk deep.
+        group.sort(key=lambda run: float(run.configuration.get("rate", 0.0)))
+        history = max(group[0].predictor.history_bytes(group[0].configuration), 1)
+        memory = HISTORY_BYTES.get(settings.device, 2**29) // history
+        most = max(1, min(settings.max_runs or MAX_RUNS.get(settings.device, 64), memory))
+        count = -(-len(group) // most)
+        bounds = [i * len(group) // count for i in range(count + 1)]
+        for begin, end in pairwise(bounds):
+            yield tuple(group[begin:end])
 
 
 def held(positions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -190,12 +204,13 @@ def held(positions: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def run(job: Job) -> Done:
     """Do a job; this is what worker processes call."""
-    recording, predictor = job.recording, job.predictor
-    configurations, seeds = zip(*job.runs, strict=True)
+    recording = job.recording
+    predictors, configurations, seeds = zip(*job.runs, strict=True)
+    first = predictors[0]
     steps = samples_ahead(job.horizon, recording)
     began = time.perf_counter()
-    forecaster = predictor.build(Batch(configurations, seeds, steps, recording.rate, job.labels, job.device))
-    forecasts = forecaster.run(recording.positions if predictor.takes_missing else held(recording.positions))
+    forecaster = first.build(Batch(configurations, seeds, steps, recording.rate, job.labels, job.device))
+    forecasts = forecaster.run(recording.positions if first.takes_missing else held(recording.positions))
     seconds = (time.perf_counter() - began) / len(recording)
     made = np.asarray(forecasts).reshape(len(job.runs), *recording.positions.shape)
     scores = score(recording.positions, made, start=TRAIN if job.stage == "validation" else VALIDATION)
@@ -211,18 +226,26 @@ def run(job: Job) -> Done:
             diverged=bool(scores.diverged[i]),
             seconds_per_step=seconds,
         )
-        for i, (configuration, seed) in enumerate(job.runs)
+        for i, (predictor, configuration, seed) in enumerate(job.runs)
     ]
-    if not job.traced:
-        return Done(job, results, [])
-    # The first run that stayed finite shows more than one that did not.
-    i = int(np.argmin(scores.diverged))
-    arrays = {"positions": "forecast", "weights": "weight"} | {name: name for name in predictor.arrays}
-    kept = {new: np.asarray(getattr(forecasts, old)) for old, new in arrays.items()}
-    kept = {name: array[i] if np.asarray(forecasts).ndim == 4 else array for name, array in kept.items()}
-    configuration, seed = job.runs[i]
-    trace = NewTrace(job.labels, job.horizon, predictor.name, configuration, seed, recording.name, kept)
-    return Done(job, results, [trace])
+    return Done(job, results, _traces(job, forecasts, scores.diverged) if job.traced else [])
+
+
+def _traces(job: Job, forecasts: Forecasts, diverged: NDArray[np.bool_]) -> list[NewTrace]:
+    """Trace of every predictor whose run of seed 0 is in the job."""
+    traces, many = [], np.asarray(forecasts).ndim == 4
+    for name in dict.fromkeys(run.predictor.name for run in job.runs if run.seed == 0):
+        own = [i for i, run in enumerate(job.runs) if run.predictor.name == name]
+        # The first run that stayed finite shows more than one that did not.
+        i = min(own, key=lambda i: diverged[i])
+        predictor, configuration, seed = job.runs[i]
+        arrays = {"positions": "forecast", "weights": "weight"} | dict(
+            zip(predictor.arrays, predictor.arrays, strict=True)
+        )
+        kept = {new: np.asarray(getattr(forecasts, old)) for old, new in arrays.items()}
+        kept = {new: array[i] if many else array for new, array in kept.items()}
+        traces.append(NewTrace(job.labels, job.horizon, name, configuration, seed, job.recording.name, kept))
+    return traces
 
 
 def choose(results: Sequence[Result]) -> dict[Case, Configuration]:
@@ -290,9 +313,8 @@ def compare(
 
 
 def _without(job: Job, stored: Set[Key]) -> Job:
-    """Job less the runs that are stored; the trace belongs to the first run."""
-    runs = tuple(run for run in job.runs if job.key(run) not in stored)
-    return replace(job, runs=runs, traced=job.traced and runs[:1] == job.runs[:1])
+    """Job less the runs that are stored."""
+    return replace(job, runs=tuple(run for run in job.runs if job.key(run) not in stored))
 
 
 def _register(recordings: Sequence[Recording], settings: Settings, store: Store) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from quatcast.algebra import Array, pack, unpack
 from quatcast.backend import fetch, place
+from quatcast.deferred import Deferred
 from quatcast.learners.base import Floats, Learner, Outcome, count_runs
 from quatcast.losses import MCC, MSE, Loss
 from quatcast.optimizers import SGD, Adam, Optimizer
@@ -19,7 +20,8 @@ from quatcast.optimizers import SGD, Adam, Optimizer
 class GradientLearner(Learner):
     """A learner whose parameters move down the gradient of a loss of its output.
 
-    `_leaves` is the list of its parameters as stacked arrays: matrices (runs, d·q, m), biases (runs, d, q).
+    `_leaves` is the list of its parameters as stacked arrays: matrices (runs, d·q, m), some of which may be deferred,
+    and biases (runs, d, q).
     """
 
     loss: Loss
@@ -84,7 +86,7 @@ class GradientLearner(Learner):
             return {}
         public = {}
         for name, leaf in zip(self._names, self._leaves, strict=True):
-            array = fetch(leaf)
+            array = fetch(leaf.dense() if isinstance(leaf, Deferred) else leaf)
             array = array.swapaxes(-1, -2) if name.endswith("bias") else unpack(array, self.algebra.dimension)
             public[name] = np.array(array if self.runs else array[0])
         return public
@@ -96,7 +98,7 @@ class GradientLearner(Learner):
 
     def _state(self) -> dict[str, Any]:
         return {
-            "leaves": [fetch(leaf) for leaf in self._leaves],
+            "leaves": [leaf.state() if isinstance(leaf, Deferred) else fetch(leaf) for leaf in self._leaves],
             "loss": {name: fetch(array) for name, array in self._loss_state.items()},
             "optimizer": {
                 name: [fetch(a) for a in value] if isinstance(value, list) else value
@@ -105,7 +107,11 @@ class GradientLearner(Learner):
         }
 
     def _restore_state(self, state: Mapping[str, Any]) -> None:
-        self._leaves = [place(leaf, self.device) for leaf in state["leaves"]]
+        for i, saved in enumerate(state["leaves"]):
+            if isinstance(self._leaves[i], Deferred):
+                self._leaves[i].restore(saved)
+            else:
+                self._leaves[i] = place(saved, self.device)
         self._loss_state = {name: place(array, self.device) for name, array in state["loss"].items()}
         self._optimizer_state = {
             name: [place(a, self.device) for a in value] if isinstance(value, list) else value

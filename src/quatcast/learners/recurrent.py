@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quatcast.activations import Pair, activation
 from quatcast.algebra import Array, C, H
 from quatcast.backend import fetch, place
+from quatcast.deferred import Deferred
 from quatcast.learners.base import Floats, Outcome
 from quatcast.learners.gradient import GradientLearner
 from quatcast.losses import MSE, Loss
@@ -132,6 +134,19 @@ class RNN(GradientLearner):
         self._steps = 0
         self._depth = 0
         self._memory = Memory(self.replay) if self.replay else None
+        self._defer()
+
+    def load_parameters(self, parameters: Mapping[str, ArrayLike]) -> None:
+        """Take parameters of the names and shapes that `parameters` gives; the state stays as it is."""
+        super().load_parameters(parameters)
+        self._defer()
+
+    def _defer(self) -> None:
+        """Defer the input weights, where steps are multiples of the gradient and nothing else asks for the weights."""
+        if isinstance(self.optimizer, SGD) and self.replay is None:
+            self._leaves[1] = Deferred(self.algebra, self._leaves[1], self.max_depth)
+            for moment in self._history:
+                self._leaves[1].take(moment.inputs[0])
 
     def _predict(self, inputs: list[Floats]) -> Array:
         net = Network.of(self._leaves)

@@ -1,15 +1,21 @@
 """What the recommended forecaster gives on the real recordings: accuracy, robustness, coverage and speed.
 
-    python benchmarks/recommended.py --data-dir FOLDER            # all of it, about 25 minutes on two cores
-    python benchmarks/recommended.py --parts speed                # no recordings needed
+    python benchmarks/recommended.py --data-dir FOLDER            # all of it, about 40 minutes on two cores
+    python benchmarks/recommended.py --only speed                 # no recordings needed; let nothing else run meanwhile
 
 All forecasts are causal, and all figures are of samples 601 on. Linear baselines are the best in hindsight of a small
 grid, horizon by horizon and group by group; the recommended forecaster has nothing to choose.
+
+Forecasts run on all cores, and every row of a table is printed as soon as it is there. With --out FOLDER their figures
+go into a file in that folder as they come, so that a run that was interrupted goes on; a figure is used again only for
+the same samples and the same code. Speed is measured last and alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import multiprocessing
 import os
 import sys
@@ -17,7 +23,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -26,10 +33,11 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 from numpy.typing import NDArray
 
+import quatcast
 from quatcast import MSE, RLS, Forecaster, Persistence, Ridge, recommended
 from quatcast.data import Recording, corrupt, extmarker, simulated
 from quatcast.quaternion import pure, random_unit, rotation, vector
-from quatcast.recommended import SPARSE, experts
+from quatcast.recommended import SPARSE, WARMUP, experts
 
 START = 600
 LOST = 50
@@ -40,10 +48,13 @@ Floats = NDArray[np.float64]
 
 
 class Outcome(NamedTuple):
-    """Errors (T, channels) of test samples, and whether each lay within its radius (empty where there is none)."""
+    """Figures of one forecaster on one recording: of all test samples, and of the others while a marker is lost."""
 
-    errors: Floats
-    within: NDArray[np.bool_]
+    rmse: float
+    mae: float
+    others: float
+    within: int
+    total: int
     milliseconds: float
 
 
@@ -104,77 +115,108 @@ def forecast(name: str, horizon: int, rate: float) -> Any:
     return builders[name](horizon, rate)
 
 
-class Task(NamedTuple):
+class Case(NamedTuple):
+    """What is forecast, by what: with a recording, all that decides an outcome but the code."""
+
     name: str
     scenario: str
     horizon: int
-    recording: Recording
 
 
-def work(task: Task) -> Outcome:
-    seen, truth = spoil(task.recording, task.scenario)
+def work(case: Case, recording: Recording) -> Outcome:
+    seen, truth = spoil(recording, case.scenario)
     began = time.process_time()
-    forecasts = forecast(task.name, task.horizon, task.recording.rate).run(seen)
+    forecasts = forecast(case.name, case.horizon, recording.rate).run(seen)
     milliseconds = 1000 * (time.process_time() - began) / len(seen)
     made = np.asarray(forecasts)
     made = made.mean(axis=0) if made.ndim == 4 else made
     errors = np.linalg.norm(made - truth, axis=-1)[START:]
     radius = getattr(forecasts, "radius", None)
-    within = errors <= radius[START:] if radius is not None else np.zeros((0, 0), dtype=bool)
-    return Outcome(errors, within, milliseconds)
+    within = 0 if radius is None else int(np.sum(errors <= radius[START:]))
+    others = [np.delete(errors[s - START : s - START + LOST], marker, axis=1) for s, marker in loses(recording)]
+    return Outcome(
+        float(np.sqrt(np.mean(errors**2))),
+        float(np.mean(errors)),
+        float(np.mean(others)) if others else float("nan"),
+        within,
+        errors.size,
+        milliseconds,
+    )
 
 
-def run(tasks: list[Task], workers: int) -> dict[tuple[str, str, int, str], Outcome]:
-    outcomes = {}
-    began = time.monotonic()
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as executor:
-        longest_first = sorted(tasks, key=lambda task: -len(task.recording) * (task.name == "recommended"))
-        futures = {executor.submit(work, task): task for task in longest_first}
-        for future in as_completed(futures):
-            task = futures[future]
-            outcomes[(task.name, task.scenario, task.horizon, task.recording.name)] = future.result()
-            if len(outcomes) % max(1, len(tasks) // 20) == 0:
-                left = (time.monotonic() - began) * (len(tasks) / len(outcomes) - 1)
-                print(f"{len(outcomes)} of {len(tasks)} forecasts, about {left:.0f} s left", file=sys.stderr)
-    return outcomes
+@cache
+def code() -> str:
+    """Digest of everything that a forecast is made by."""
+    package = Path(quatcast.__file__).parent
+    files = [p for p in sorted(package.rglob("*.py")) if not {"cli", "evaluation"} & set(p.relative_to(package).parts)]
+    text = b"".join(path.read_bytes() for path in [*files, Path(__file__)])
+    return hashlib.sha256(text + np.__version__.encode()).hexdigest()[:16]
 
 
 class Results:
-    """Outcomes by what they are of, and the means over recordings that the tables show."""
+    """Outcomes of cases on recordings, made when they are needed and kept in a file, and means over recordings."""
 
-    def __init__(self, recordings: list[Recording], outcomes: dict[tuple[str, str, int, str], Outcome]) -> None:
-        self.recordings, self.outcomes = recordings, outcomes
+    def __init__(self, recordings: list[Recording], folder: Path | None, workers: int) -> None:
+        self.recordings, self.workers = recordings, workers
+        self.path = Path(os.devnull) if folder is None else folder / "recommended.jsonl"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.outcomes: dict[str, Outcome] = {}
+        for line in self.path.read_text().splitlines() if self.path.exists() else []:
+            try:
+                key, *figures = json.loads(line)
+            except ValueError:
+                continue  # the line that an interruption cut off
+            self.outcomes[key] = Outcome(*figures)
+
+    def key(self, case: Case, recording: Recording) -> str:
+        samples = hashlib.sha256(np.ascontiguousarray(recording.positions).tobytes()).hexdigest()[:16]
+        return " | ".join([code(), *map(str, case), recording.name, f"{recording.rate:g}", samples])
+
+    def need(self, cases: Iterable[Case]) -> None:
+        """Make the outcomes of cases that there are not yet, the longest first."""
+        tasks = {self.key(case, r): (case, r) for case in cases for r in self.recordings}
+        missing = {key: task for key, task in tasks.items() if key not in self.outcomes}
+        if not missing:
+            return
+        longest_first = sorted(missing, key=lambda key: -len(missing[key][1]) * (missing[key][0].name == "recommended"))
+        began = time.monotonic()
+        with (
+            ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn")) as executor,
+            self.path.open("a") as file,
+        ):
+            futures = {executor.submit(work, *missing[key]): key for key in longest_first}
+            for done, future in enumerate(as_completed(futures), start=1):
+                key, outcome = futures[future], future.result()
+                self.outcomes[key] = outcome
+                print(json.dumps([key, *outcome]), file=file, flush=True)
+                if done % max(1, len(missing) // 5) == 0:
+                    left = (time.monotonic() - began) * (len(missing) / done - 1)
+                    print(f"{done} of {len(missing)} forecasts, about {left:.0f} s left", file=sys.stderr, flush=True)
 
     def each(self, name: str, horizon: int, scenario: str = "clean", group: str = "") -> Iterator[Outcome]:
         for recording in self.recordings:
             if not group or recording.group == group:
-                yield self.outcomes[(name, scenario, horizon, recording.name)]
+                yield self.outcomes[self.key(Case(name, scenario, horizon), recording)]
 
     def rmse(self, *case: Any, **more: Any) -> float:
-        return float(np.mean([np.sqrt(np.mean(o.errors**2)) for o in self.each(*case, **more)]))
+        return float(np.mean([outcome.rmse for outcome in self.each(*case, **more)]))
 
     def mae(self, *case: Any, **more: Any) -> float:
-        return float(np.mean([np.mean(o.errors) for o in self.each(*case, **more)]))
+        return float(np.mean([outcome.mae for outcome in self.each(*case, **more)]))
 
     def others(self, horizon: int, scenario: str) -> float:
         """Mean error of the markers that are there while another is lost, mean over recordings."""
-        means = []
-        for recording, outcome in zip(self.recordings, self.each("recommended", horizon, scenario), strict=True):
-            parts = [
-                np.delete(outcome.errors[start - START : start - START + LOST], marker, axis=1)
-                for start, marker in loses(recording)
-            ]
-            means.append(np.mean(parts))
-        return float(np.mean(means))
+        return float(np.mean([outcome.others for outcome in self.each("recommended", horizon, scenario)]))
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Print a table, each row as soon as it is there."""
     head = list(head)
     print("| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
+    print("|" + "---|" * len(head), flush=True)
     for row in rows:
-        print("| " + " | ".join(str(cell) for cell in row) + " |")
-    print()
+        print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+    print(flush=True)
 
 
 def verdict(value: float, limit: float) -> str:
@@ -187,29 +229,32 @@ def show_accuracy(results: Results, horizons: list[int]) -> None:
     groups = {"all": "", "regular": "regular", "irregular": "irregular"}
     for title in groups:
         head += [f"{title}: recommended", "best linear", "persistence"]
-    rows, lost = [], 0
-    for h in horizons:
-        row: list[object] = [f"{h / 10:.1f} s"]
+    won: list[bool] = []
+
+    def row(h: int) -> list[str]:
+        results.need(Case(name, "clean", h) for name in ("recommended", "persistence", *LINEAR))
+        cells = [f"{h / 10:.1f} s"]
         for group in groups.values():
             ours = results.rmse("recommended", h, group=group)
             best = min(results.rmse(name, h, group=group) for name in LINEAR)
-            lost += ours >= best
-            row += [f"{ours:.3f}", f"{best:.3f}", f"{results.rmse('persistence', h, group=group):.3f}"]
-        rows.append(row)
-    table(head, rows)
-    cells = 3 * len(horizons)
-    print(f"Below the best linear baseline in {cells - lost} of {cells} cells.\n")
+            won.append(ours < best)
+            cells += [f"{ours:.3f}", f"{best:.3f}", f"{results.rmse('persistence', h, group=group):.3f}"]
+        return cells
+
+    table(head, map(row, horizons))
+    print(f"Below the best linear baseline in {sum(won)} of {len(won)} cells.\n")
     table(["horizon", "nine-recording mean RMSE"],
           [[f"{s} s", verdict(results.rmse("recommended", round(10 * s)), limit)]
            for s, limit in TARGETS.items() if round(10 * s) in horizons])  # fmt: skip
     h = horizons[-1]
+    pairs = zip(results.recordings, results.each("recommended", h), results.each("persistence", h), strict=True)
     table(["recording", f"recommended at {h / 10:.1f} s", "persistence"],
-          [[r.name, *(f"{np.sqrt(np.mean(results.outcomes[(n, 'clean', h, r.name)].errors ** 2)):.2f}"
-                      for n in ("recommended", "persistence"))] for r in results.recordings])  # fmt: skip
+          [[r.name, f"{ours.rmse:.2f}", f"{still.rmse:.2f}"] for r, ours, still in pairs])  # fmt: skip
 
 
 def show_rotation(results: Results) -> None:
-    print("## Space turned by a random rotation\n")
+    print("## Space turned by a random rotation\n", flush=True)
+    results.need(Case("recommended", scenario, h) for scenario in ("clean", "rotated") for h in (5, 20))
     rows = []
     for h in (5, 20):
         before, after = (results.rmse("recommended", h, scenario) for scenario in ("clean", "rotated"))
@@ -218,7 +263,10 @@ def show_rotation(results: Results) -> None:
 
 
 def show_robustness(results: Results) -> None:
-    print("## Input that lies: MAE against the clean truth, as a ratio to that on clean input\n")
+    print("## Input that lies: MAE against the clean truth, as a ratio to that on clean input\n", flush=True)
+    bare = "network, square error, no gate"
+    results.need(Case("recommended", s, h) for s in ("clean", "glitches", "missing", "lost") for h in (5, 20))
+    results.need(Case(bare, s, h) for s in ("clean", "glitches") for h in (5, 20))
     rows = []
     for h in (5, 20):
         clean = results.mae("recommended", h)
@@ -228,81 +276,81 @@ def show_robustness(results: Results) -> None:
         before, after = results.others(h, "clean"), results.others(h, "lost")
         rows.append([f"{h / 10} s", "one marker lost for 5 s: the other two", f"{before:.3f}", f"{after:.3f}",
                      verdict(after / before, 1.05)])  # fmt: skip
-        bare = "network, square error, no gate"
         before, after = results.mae(bare, h), results.mae(bare, h, "glitches")
         rows.append([f"{h / 10} s", f"3 % displaced; {bare}", f"{before:.3f}", f"{after:.3f}", f"{after / before:.2f}"])
     table(["horizon", "input", "MAE clean", "MAE", "ratio"], rows)
 
 
 def show_coverage(results: Results) -> None:
-    print("## Share of test positions within the 95 % radius\n")
+    print("## Share of test positions within the 95 % radius\n", flush=True)
+    results.need(Case("recommended", "clean", h) for h in (5, 20))
     rows = []
     for h in (5, 20):
-        each = [float(np.mean(o.within)) for o in results.each("recommended", h)]
-        every = float(np.mean(np.concatenate([o.within.ravel() for o in results.each("recommended", h)])))
+        outcomes = list(results.each("recommended", h))
+        each = [o.within / o.total for o in outcomes]
+        every = sum(o.within for o in outcomes) / sum(o.total for o in outcomes)
         good = 0.93 <= every <= 0.97 and min(each) >= 0.90
         rows.append([f"{h / 10} s", f"{every:.1%}", f"{min(each):.1%}", "reached" if good else "MISSED"])
     table(["horizon", "all", "lowest recording", "93 to 97 %, none below 90 %"], rows)
 
 
 def show_speed(samples: int) -> None:
-    print(f"## Speed and endurance: {samples} simulated samples in a row, one core, 0.5 s ahead\n")
+    print(f"## Speed and endurance: {samples} simulated samples in a row, one core, 0.5 s ahead\n", flush=True)
     import psutil
 
+    def memory() -> float:
+        return float(psutil.Process().memory_info().rss / 1e6)
+
     positions = simulated(seconds=samples / 10)[0].positions
+    before = memory()
     forecaster = recommended(horizon=0.5, rate=10.0)
-    seconds, memory, bad, worst = np.zeros(samples), [], 0, 0.0
+    seconds, kept, bad, largest = np.zeros(samples), [], 0, 0.0
+    warm = round(10 * WARMUP)
     for t, row in enumerate(positions):
         began = time.perf_counter()
         made = forecaster.update(row)
         seconds[t] = time.perf_counter() - began
-        if t >= 400:
+        if t >= warm:
             bad += not np.isfinite(made.position).all()
-            worst = max(worst, float(np.abs(made.position).max()))
-        if t in (samples // 4, samples - 1):
-            memory.append(psutil.Process().memory_info().rss / 1e6)
-    settled = 1000 * seconds[400:]
+            largest = max(largest, float(np.nanmax(np.abs(made.position))))
+        if t in (2 * warm, samples // 4, samples - 1):
+            kept.append(memory())
+    milliseconds = 1000 * seconds
+    settled = milliseconds[warm:]
     table(["", ""], [
         ["median", f"{np.median(settled):.2f} ms"],
         ["99th percentile", verdict(float(np.percentile(settled, 99)), 10.0) + " ms"],
-        ["the sample that ends the warm-up, which learns from all before it", f"{1000 * seconds[299]:.0f} ms"],
-        ["memory of the process after a quarter, and at the end", " → ".join(f"{m:.1f} MB" for m in memory)],
+        ["worst", f"{settled.max():.1f} ms"],
+        ["worst while it warms up and catches up", f"{milliseconds[:warm].max():.1f} ms"],
+        ["memory of the process before, after 70 s, a quarter, and all of it",
+         " → ".join(f"{m:.1f} MB" for m in (before, *kept))],
         ["forecasts that were not finite", bad],
-        ["largest coordinate forecast, and seen", f"{worst:.1f} mm, {np.abs(positions).max():.1f} mm"],
+        ["largest coordinate forecast, and seen", f"{largest:.1f} mm, {np.abs(positions).max():.1f} mm"],
     ])  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", help="folder of the ExtMarker files; downloaded where left out")
-    parser.add_argument("--parts", default=",".join(PARTS), help="some of " + ", ".join(PARTS))
+    parser.add_argument("--only", default=",".join(PARTS), help="some of " + ", ".join(PARTS))
+    parser.add_argument("--out", type=Path, help="folder that keeps finished figures; none where left out")
     parser.add_argument("--horizons", default="1-20", help="samples ahead for the accuracy, such as 2,5,10,20")
     parser.add_argument("--seconds", type=float, help="cut recordings to their first seconds, to try it out")
     parser.add_argument("--samples", type=int, default=100_000, help="samples of the endurance run")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    parts = options.parts.split(",")
+    parts = options.only.split(",")
     if not set(parts) <= set(PARTS):
-        parser.error(f"--parts: some of {', '.join(PARTS)}, not {options.parts}")
+        parser.error(f"--only: some of {', '.join(PARTS)}, not {options.only}")
     first, dash, last = options.horizons.partition("-")
     horizons = list(range(int(first), int(last) + 1)) if dash else [int(h) for h in options.horizons.split(",")]
 
-    scenarios = {
-        "rotation": [("recommended", "rotated")],
-        "robustness": [("recommended", s) for s in ("glitches", "missing", "lost")]
-        + [("network, square error, no gate", s) for s in ("clean", "glitches")],
-    }
-    wanted = {("recommended", "clean", h) for h in (5, 20) if set(parts) - {"accuracy", "speed"}}
-    wanted |= {(name, s, h) for part in parts for name, s in scenarios.get(part, []) for h in (5, 20)}
-    if "accuracy" in parts:
-        wanted |= {(name, "clean", h) for h in horizons for name in ("recommended", "persistence", *LINEAR)}
-    if wanted:
+    if set(parts) - {"speed"}:
         recordings = extmarker(options.data_dir, progress=True)
         if options.seconds:
             n = round(10 * options.seconds)
             recordings = [replace(r, positions=r.positions[:n], times=r.times[:n]) for r in recordings]
-        tasks = [Task(*case, recording) for case in sorted(wanted) for recording in recordings]
-        results = Results(recordings, run(tasks, options.workers))
+        results = Results(recordings, options.out, options.workers)
         if "accuracy" in parts:
             show_accuracy(results, horizons)
         if "rotation" in parts:

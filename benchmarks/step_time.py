@@ -97,6 +97,11 @@ class Floor:
         across @ self.befores[depth]
         across @ self.inputs[depth]
 
+    def steps(self, depths: list[int]) -> None:
+        """Steps as deep as given."""
+        for depth in depths:
+            self.step(depth)
+
 
 class Timing(NamedTuple):
     """Median milliseconds of a step of a learner, of its floor and of classical RTRL; median depth of the walks."""
@@ -107,11 +112,16 @@ class Timing(NamedTuple):
     depth: int
 
 
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
+def timed(action: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     """Milliseconds of processor time that a call takes, and what it returns."""
     began = thread_time()
-    result = action()
+    result = action(*arguments)
     return 1e3 * (thread_time() - began), result
+
+
+def learn(learner: Learner, block: list[tuple[Floats, Floats]]) -> list[int]:
+    """Learn from samples, and tell how deep the walks were."""
+    return [learner.update(u, y).depth for u, y in block]
 
 
 def measure(
@@ -127,16 +137,15 @@ def measure(
     depths: list[int] = []
     for _ in range(BLOCKS):
         block = [next(pairs) for _ in range(BLOCK)]
-        time, walked = timed(lambda block=block: [learner.update(u, y).depth for u, y in block])
+        time, walked = timed(learn, learner, block)
         steps.append(time / BLOCK)
         depths += walked
         if floor is not None:
-            time, _ = timed(lambda walked=walked: [floor.step(depth) for depth in walked])
-            floors.append(time / BLOCK)
+            floors.append(timed(floor.steps, walked)[0] / BLOCK)
         if classical is not None:
             d = len(classical.h)
             u, y = block[-1]
-            olds.append(timed(lambda u=u, y=y: classical.update(u.reshape(-1, d).T, y.reshape(-1, d).T))[0])
+            olds.append(timed(classical.update, u.reshape(-1, d).T, y.reshape(-1, d).T)[0])
     # The first two steps of classical RTRL touch their memory for the first time.
     step_ms, floor_ms, old_ms = (float(np.median(times)) if times else np.nan for times in (steps, floors, olds[2:]))
     return Timing(step_ms, floor_ms, old_ms, int(np.median(depths)))
@@ -165,7 +174,9 @@ def main() -> None:
     """Print the tables and the targets."""
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, one thread, processor time, double precision\n")
     quaternion, real = samples(H, LAGS), samples(R, LAGS)
-    print(f"{LAGS} lags of {MARKERS} markers; medians over {BLOCKS} blocks of {BLOCK} steps, {BLOCKS - 2} steps of classical RTRL\n")
+    print(
+        f"{LAGS} lags of {MARKERS} markers; median of {BLOCKS} blocks of {BLOCK} steps, classical: {BLOCKS - 2} steps\n"
+    )
     print(f"{'learner':<22}{'ms/step':>9}{'depth':>7}{'floor ms':>10}{'/ floor':>9}{'classical ms':>14}{'faster':>9}")
     paper: dict[str, tuple[float, float]] = {}
     for algebra, kind, hidden, data in ((H, QRNN, 45, quaternion), (R, RNN, 90, real)):

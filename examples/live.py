@@ -20,7 +20,7 @@ def main() -> None:
     print("  time   forecast of the first marker [mm]   radius   status")
     for time, sample in zip(recording.times, recording.positions, strict=True):
         forecast = forecaster.update(sample)
-        if time >= 30 and np.isclose(time % 1, 0):
+        if time >= 35 and np.isclose(time % 1, 0):
             x, y, z = forecast.position[0]
             words = f"{forecast.status.label}: {forecast.reason}" if forecast.reason else forecast.status.label
             print(f"{time:5.1f} s  {x:10.2f} {y:10.2f} {z:10.2f}  {forecast.radius[0]:7.2f}   {words}")

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import deque
 
 import numpy as np
 import pytest
@@ -47,10 +48,12 @@ def test_a_new_process_goes_on_bit_for_bit(tmp_path, seeds, replay):
 
 def test_trees_round_trip(tmp_path):
     tree = {"a": [1, 2.5, None, True, "x"], "b": {"c": np.arange(6.0).reshape(2, 3)}, "big": 2**100, "d": (1, 2)}
+    tree["last"] = deque([1, 2, 3], maxlen=2)
     checkpoint.write(tmp_path / "t", tree)
     back = checkpoint.read(tmp_path / "t")
     np.testing.assert_array_equal(back["b"].pop("c"), tree["b"]["c"])
-    assert back == {"a": [1, 2.5, None, True, "x"], "b": {}, "big": 2**100, "d": [1, 2]}
+    assert back == {"a": [1, 2.5, None, True, "x"], "b": {}, "big": 2**100, "d": (1, 2), "last": deque([2, 3])}
+    assert back["last"].maxlen == 2
 
 
 def test_what_cannot_be_kept_is_refused_and_the_old_file_stays(tmp_path):

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quatcast import checkpoint
 from quatcast.conformal import Conformal
 
 
@@ -104,9 +103,8 @@ def test_goes_on_bit_for_bit_after_a_save(tmp_path):
     conformal = Conformal(2, 5)
     for row in errors[:500]:
         conformal.update(row)
-    checkpoint.write(tmp_path / "radius.npz", conformal.state())
-    again = Conformal(2, 5)
-    again.restore(checkpoint.read(tmp_path / "radius.npz"))
+    conformal.save(tmp_path / "radius.npz")
+    again = Conformal.load(tmp_path / "radius.npz")
     for row in errors[500:]:
         np.testing.assert_array_equal(conformal.update(row), again.update(row))
 

@@ -201,6 +201,27 @@ def test_live_equals_run_from_the_end_of_training_on(learner, target):
             assert np.isfinite(made).all()
 
 
+@pytest.mark.parametrize("catch_up", [2, 3, 5, 100])
+def test_catching_up_learns_a_few_at_a_time_and_arrives_where_all_at_once_would(catch_up):
+    x, horizon = walk(60), 3
+    at_once, live = Spy(), Spy()
+    expected = np.asarray(Forecaster(at_once, horizon=horizon, lags=2, train=TRAIN).run(x))
+    forecaster = Forecaster(live, horizon=horizon, lags=2, train=TRAIN, catch_up=catch_up)
+    made, learnt = [], []
+    for row in x:
+        made.append(forecaster.update(row))
+        learnt.append(sum(entry[0] == "update" for entry in live.diary))
+    # At sample t, t + 1 have come and catch_up·(t − train + 2) could have been taken in.
+    first = next(t for t in range(TRAIN - 1, 60) if catch_up * (t - TRAIN + 2) >= t + 1)
+    assert np.isnan(made[:first]).all()
+    np.testing.assert_array_equal(made[first:-horizon], expected[first + horizon :])
+    assert max(np.diff(learnt[TRAIN - 2 :])) <= catch_up
+    # Samples that are old news are learnt from, but not forecast from.
+    assert sum(entry[0] == "predict" for entry in live.diary) == 60 - first
+    updates = [[entry for entry in spy.diary if entry[0] == "update"] for spy in (live, at_once)]
+    same_diary(*updates)
+
+
 def test_live_goes_on_after_a_run_and_run_begins_anew():
     x = walk()
     one, other = (Forecaster(LEARNERS["qrnn"](), horizon=3, lags=2, train=TRAIN) for _ in range(2))

@@ -19,6 +19,8 @@ from quatcast import QRNN, RLS, Forecaster, Persistence
         ({"horizon": True}, "horizon: .*True"),
         ({"train": 0}, "train: .*0"),
         ({"train": "all"}, "train: .*'all'"),
+        ({"catch_up": 1}, "catch_up: a whole number of samples from 2, .*not 1"),
+        ({"catch_up": 2.5}, "catch_up: .*2.5"),
         ({"lags": 0}, "lags: .*0"),
         ({"lags": [1, 1]}, r"lags: .*\[1, 1\]"),
         ({"labels": "future"}, "labels: one of 'causal', 'lookahead', not 'future'"),

@@ -235,3 +235,11 @@ def test_refuses_settings_without_a_meaning(calm):
         Guarded(Repeat(), rate=10.0, names=("a", "b")).update(calm.positions[0])
     with pytest.raises(ValueError, match="positions"):
         Guarded(Repeat(), rate=10.0).run(calm.positions[0])
+
+
+def test_a_forecaster_that_no_file_can_keep_is_refused_by_name(tmp_path):
+    guarded = Guarded(Repeat(), rate=10.0)
+    guarded.update(np.zeros((2, 3)))
+    with pytest.raises(TypeError, match=r"a checkpoint cannot keep .*Repeat"):
+        guarded.save(tmp_path / "file")
+    assert not list(tmp_path.iterdir())

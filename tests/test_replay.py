@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from oracles import ClassicalRTRL, Loss, PlainSGD, unrolled
 
-from quatcast import MCC, MSE, QRNN, RNN, SGD, ComplexRNN, Replay
+from quatcast import MCC, MSE, QRNN, RNN, SGD, Adam, ComplexRNN, Replay
 from quatcast.replay import Memory, window_gradients
 from quatcast.rtrl import Network
 
@@ -39,7 +39,7 @@ def mean_loss(parameters, windows, targets, present, layers, sigma):
 def problem(kind, hidden, seed=0):
     """A learner that has started, and windows, targets and what of them counts, as public arrays."""
     rng, d = np.random.default_rng(seed), kind.algebra.dimension
-    learner = kind(hidden=hidden, init_std=0.4, seeds=2).start(INPUTS, OUTPUTS)
+    learner = kind(hidden=hidden, optimizer=Adam(), init_std=0.4, seeds=2).start(INPUTS, OUTPUTS)
     shaken = {name: array + 0.1 * rng.normal(size=array.shape) for name, array in learner.parameters().items()}
     learner.load_parameters(shaken)
     windows, targets = rng.normal(size=(BATCH, WINDOW, INPUTS, d)), rng.normal(size=(BATCH, OUTPUTS, d))
@@ -80,6 +80,18 @@ def test_window_gradients_equal_autodiff(algebra, hidden, loss):
     assert min(np.abs(g).max() for g in expected.values()) > 1e-4
 
 
+@pytest.mark.parametrize("hidden", [(4,), (3, 2)], ids=["one-layer", "two-layers"])
+@pytest.mark.parametrize("algebra", ["C", "H"])
+def test_inputs_without_a_real_part_leave_the_gradient_whole(algebra, hidden):
+    mine, state, sigma = LOSSES["mcc"]
+    learner, windows, targets, present = problem(NETWORKS[algebra], hidden)
+    windows[..., 0] = 0.0
+    found = found_gradients(learner, mine, state, windows, targets, present)
+    expected = autograd.grad(mean_loss)(learner.parameters(), windows, targets, present, len(hidden), sigma)
+    for name, gradient in expected.items():
+        np.testing.assert_allclose(found[name], gradient, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("algebra", NETWORKS)
 def test_window_gradients_equal_finite_differences(algebra, loss):
@@ -101,10 +113,10 @@ def test_runs_have_their_own_gradients():
     _, windows, targets, present = problem(QRNN, (3,))
     loss = MCC(sigma=[0.5, 1.0, 2.0])
     stacked = windows.swapaxes(-1, -2), targets.swapaxes(-1, -2), present[:, None, :]
-    together = QRNN((3,), seeds=[1, 2, 3], init_std=0.4).start(INPUTS, OUTPUTS)
+    together = QRNN((3,), optimizer=Adam(), seeds=[1, 2, 3], init_std=0.4).start(INPUTS, OUTPUTS)
     found = window_gradients(together._engine, Network.of(together._leaves), loss, {}, *stacked)
     for r, (seed, sigma) in enumerate(zip([1, 2, 3], [0.5, 1.0, 2.0], strict=True)):
-        alone = QRNN((3,), seeds=seed, init_std=0.4).start(INPUTS, OUTPUTS)
+        alone = QRNN((3,), optimizer=Adam(), seeds=seed, init_std=0.4).start(INPUTS, OUTPUTS)
         expected = window_gradients(alone._engine, Network.of(alone._leaves), MCC(sigma=sigma), {}, *stacked)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one[r], other[0], rtol=1e-11, atol=1e-13)

@@ -136,6 +136,43 @@ def test_random_neurons_fit_what_a_line_cannot():
     assert np.std(errors[1][200:]) > 0.8 * np.std(D)
 
 
+def test_thousands_of_fits_leave_the_solution_where_it_belongs():
+    """Inputs that hardly vary in some directions and are all but alike in others; few outputs, much rounding."""
+    rng = np.random.default_rng(5)
+    U = rng.normal(size=(4000, 12)) @ (rng.normal(size=(12, 12)) * np.logspace(0, -6, 12)) + 5.0
+    D = np.sin(U[:, :P]) + 0.1 * rng.normal(size=(4000, P))
+    learner = Ridge(0.01, refit=2)
+    for u, d in zip(U, D, strict=True):
+        learner.update(u, d)
+    weight, bias = least_squares(U, D, 0.01)
+    found = learner.parameters()
+    np.testing.assert_allclose(found["readout.weight"][..., 0].T, weight, atol=1e-7)
+    np.testing.assert_allclose(found["readout.bias"][:, 0], bias, atol=1e-7)
+
+
+@pytest.mark.parametrize("wakes", [None, 7, 17])
+def test_features_that_are_silent_at_first_are_fitted_when_they_speak(wakes):
+    U, D = quaternion_samples(26)
+    U[:wakes, :, 0] = 0.0
+    learner = QELM(UNITS, regularization=PENALTY, refit=2)
+    for u, d in zip(U, D, strict=True):
+        learner.update(u, d)
+    check_qelm(learner.parameters(), U, D, 26, U[0])
+    assert np.any(learner.parameters()["readout.weight"][:, :M]) == (wakes is not None)
+
+
+def test_loaded_weights_do_not_change_the_next_fit():
+    U, D = real_samples(12)
+    learner, other = Ridge(PENALTY, refit=4), Ridge(PENALTY, refit=4)
+    for n, (u, d) in enumerate(zip(U, D, strict=True), start=1):
+        for one in (learner, other):
+            one.update(u, d)
+        if n == 8:
+            other.load_parameters({name: array + 1.0 for name, array in other.parameters().items()})
+            assert not np.allclose(learner.predict(u), other.predict(u))
+    np.testing.assert_array_equal(learner.predict(U[0]), other.predict(U[0]))
+
+
 def test_loaded_parameters_serve_until_the_next_fit():
     U, D = quaternion_samples(9)
     taught, learner = (QELM(UNITS, regularization=PENALTY, refit=4, seeds=seed) for seed in (7, 8))

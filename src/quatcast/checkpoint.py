@@ -1,7 +1,7 @@
-"""Files that keep a learner: one NumPy archive, nothing in it that could run code.
+"""Files that keep a learner or a forecaster: one NumPy archive, nothing in it that could run code.
 
-A state is a tree of dictionaries, lists, arrays, numbers, strings and None. Its arrays become members of the
-archive, and the rest a JSON text that says where each array belongs.
+A state is a tree of dictionaries, lists, tuples, deques, arrays, numbers, strings, None, and objects of the library
+that are `Kept`. Its arrays become members of the archive, and the rest a JSON text that says where each belongs.
 """
 
 from __future__ import annotations
@@ -9,12 +9,43 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from collections import deque
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 _FORMAT = "quatcast-1"
+
+
+class Kept:
+    """Base of what a file keeps as it is: an object is its attributes, and comes back with them bit for bit."""
+
+    _kinds: ClassVar[dict[str, type[Kept]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        Kept._kinds[cls.__name__] = cls
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file: settings, what was learnt, what is waited for, and random states."""
+        write(path, self)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote; it goes on bit for bit where it was."""
+        found = read(path)
+        if not isinstance(found, cls):
+            raise ValueError(f"{path}: holds a {type(found).__name__}, not a {cls.__name__}")
+        return found
+
+    def _attributes(self) -> dict[str, Any]:
+        """Attributes as a tree; what a tree cannot hold must be put differently here."""
+        return vars(self)
+
+    def _restore(self, attributes: dict[str, Any]) -> None:
+        """Take back what `_attributes` gave."""
+        vars(self).update(attributes)
 
 
 def write(path: str | os.PathLike[str], tree: Any) -> None:
@@ -27,8 +58,12 @@ def write(path: str | os.PathLike[str], tree: Any) -> None:
             return {"array": f"a{len(arrays) - 1}"}
         if isinstance(node, dict):
             return {"dict": [[key, describe(value)] for key, value in node.items()]}
+        if isinstance(node, Kept):
+            return {"object": [type(node).__name__, describe(node._attributes())]}
+        if isinstance(node, deque):
+            return {"deque": [node.maxlen, [describe(value) for value in node]]}
         if isinstance(node, list | tuple):
-            return {"list": [describe(value) for value in node]}
+            return {"tuple" if isinstance(node, tuple) else "list": [describe(value) for value in node]}
         if node is None or isinstance(node, bool | int | float | str):
             return {"value": node}
         raise TypeError(f"a checkpoint cannot keep {node!r} of type {type(node).__name__}")
@@ -42,7 +77,7 @@ def write(path: str | os.PathLike[str], tree: Any) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Any:
-    """Read a tree back; lists and tuples come back as lists."""
+    """Read a tree back."""
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
             outline = json.loads(str(archive["outline"]))
@@ -58,8 +93,17 @@ def read(path: str | os.PathLike[str]) -> Any:
             return arrays[content]
         if kind == "dict":
             return {key: restore(value) for key, value in content}
-        if kind == "list":
-            return [restore(value) for value in content]
+        if kind == "object":
+            if content[0] not in Kept._kinds:
+                raise ValueError(f"{path}: holds a {content[0]!r}, which this version does not know")
+            kept = object.__new__(Kept._kinds[content[0]])
+            kept._restore(restore(content[1]))
+            return kept
+        if kind == "deque":
+            return deque((restore(value) for value in content[1]), maxlen=content[0])
+        if kind in ("list", "tuple"):
+            items = [restore(value) for value in content]
+            return tuple(items) if kind == "tuple" else items
         return content
 
     return restore(outline["tree"])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from quatcast.checkpoint import Kept
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +19,7 @@ LARGEST_RANK = 1.2
 """Of q: beyond the largest error seen, the radius grows by at most a fifth."""
 
 
-class Conformal:
+class Conformal(Kept):
     """Radii that hold the truth with a given probability, by adaptive conformal inference.
 
     The radius of a channel is an empirical quantile of its n last matured errors. Errors of forecasts h samples ahead
@@ -67,7 +67,7 @@ class Conformal:
         self.channels, self.horizon, self.level = channels, horizon, level
         self.needed = max(20, 2 * horizon)
         memory = max(RECENT, round(horizon / (1 - level)))
-        self._errors: Floats = np.full((memory, channels), np.nan)
+        self._errors: Floats = np.full((channels, memory), np.nan)
         self._radii: Floats = np.full((horizon, channels), np.nan)
         self._alpha: Floats = np.full(channels, 1 - level)
         self._time = 0
@@ -93,30 +93,16 @@ class Conformal:
         judged = ~np.isnan(e) & ~np.isnan(given)
         surprise = (1 - self.level) - (e > given)
         self._alpha = np.clip(self._alpha + np.where(judged, ADAPTATION / self.horizon * surprise, 0.0), *BOUNDS)
-        self._errors[self._time % len(self._errors)] = e
+        self._errors[:, self._time % self._errors.shape[1]] = e
         radii = self._quantile()
         self._radii[self._time % self.horizon] = radii
         self._time += 1
         return radii
 
     def _quantile(self) -> Floats:
-        n = np.sum(~np.isnan(self._errors), axis=0)
-        ranked = np.sort(self._errors, axis=0)  # NaN last
+        n = np.sum(~np.isnan(self._errors), axis=1)
+        ranked = np.sort(self._errors, axis=1)  # NaN last
         q = np.minimum((1 - self._alpha) * (1 + self.horizon / np.maximum(n, 1)), LARGEST_RANK)
         rank = np.clip(np.ceil(q * n).astype(int), 1, np.maximum(n, 1))
-        radii = ranked[rank - 1, np.arange(self.channels)] * np.maximum(q, 1.0)
+        radii = ranked[np.arange(self.channels), rank - 1] * np.maximum(q, 1.0)
         return np.where(n >= self.needed, radii, np.nan)
-
-    def state(self) -> dict[str, Any]:
-        """Everything, as a tree of arrays and plain values."""
-        return {
-            "errors": self._errors.copy(),
-            "radii": self._radii.copy(),
-            "alpha": self._alpha.copy(),
-            "time": self._time,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what `state` gave."""
-        self._errors, self._radii = state["errors"].copy(), state["radii"].copy()
-        self._alpha, self._time = state["alpha"].copy(), int(state["time"])

@@ -13,14 +13,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from quatcast.checkpoint import Kept
 from quatcast.learners.base import Learner, check_finite
 from quatcast.learners.persistence import Persistence
+from quatcast.learners.ridge import Ridge
+from quatcast.learners.rls import RLS
 from quatcast.signals import Embedding, ScaleBy, Target, as_delays
 from quatcast.sliding import Floats, Sliding
 from quatcast.threads import one_thread
@@ -57,7 +60,7 @@ class Forecasts:
         return np.array(self.positions, dtype=dtype, copy=copy)
 
 
-class Forecaster:
+class Forecaster(Kept):
     """Forecast a signal `horizon` samples ahead, learning as it goes.
 
     Parameters
@@ -76,6 +79,9 @@ class Forecaster:
         "coordinate" as published, or "channel"; see `Embedding.fit`.
     train
         Samples at the start of the recording that the scaling is fitted to.
+    catch_up
+        Samples that one `update` learns from once the scaling is fitted, until it has caught up with the newest; all
+        of those kept back at once where left out.
 
     Examples
     --------
@@ -98,6 +104,7 @@ class Forecaster:
         target: Target = "position",
         scale_by: ScaleBy = "coordinate",
         train: int = 300,
+        catch_up: int | None = None,
     ) -> None:
         if not isinstance(learner, Learner):
             raise ValueError(f"learner: a quatcast learner, not {learner!r}")
@@ -111,13 +118,17 @@ class Forecaster:
         for name, number in (("horizon", horizon), ("train", train)):
             if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
                 raise ValueError(f"{name}: a positive whole number of samples, not {number!r}")
+        if catch_up is not None and (not isinstance(catch_up, int | np.integer) or catch_up < 2):
+            raise ValueError(f"catch_up: a whole number of samples from 2, or None for all at once, not {catch_up!r}")
         if isinstance(learner, Persistence) and target == "displacement":
             raise ValueError('target: Persistence forecasts positions; use target="position" with it')
         self.learner, self.horizon, self.labels, self.target = learner, int(horizon), labels, target
         self.lags, self.scale_by, self.train = lags, scale_by, int(train)
+        self.catch_up = None if catch_up is None else int(catch_up)
         self.delays = as_delays(lags)
         self.embedding: Embedding | None = None
-        self._waiting: list[tuple[Floats, NDArray[np.bool_]]] = []
+        self._shape: tuple[int, ...] | None = None
+        self._waiting: deque[tuple[Floats, NDArray[np.bool_]]] = deque()
 
     def update(self, sample: ArrayLike, present: ArrayLike | None = None) -> Floats:
         """Take in the newest sample (channels, dimensions) and forecast the one `horizon` samples after it.
@@ -125,8 +136,8 @@ class Forecaster:
         `present` (channels,) says which channels were really seen; a position that was filled in serves as an input,
         but is not learnt from.
 
-        The first `train` samples are kept back until the scaling can be fitted to them; the learner then catches up.
-        Until there is a forecast it is NaN.
+        The first `train` samples are kept back until the scaling can be fitted to them; the learner then catches up,
+        `catch_up` samples an update. Until there is a forecast it is NaN.
         """
         if self.labels == "lookahead":
             raise ValueError(
@@ -137,28 +148,28 @@ class Forecaster:
         seen = np.ones(len(x), dtype=bool) if present is None else np.asarray(present)
         if seen.shape != (len(x),) or seen.dtype != np.bool_:
             raise ValueError(f"present: {len(x)} values True or False expected, not {present!r}")
+        if self._shape is not None and x.shape != self._shape:
+            raise ValueError(f"sample: shape {self._shape} expected as before, not {x.shape}")
+        self._shape = x.shape
+        self._waiting.append((x, seen))
         if self.embedding is None:
-            if self._waiting and self._waiting[0][0].shape != x.shape:
-                raise ValueError(f"sample: shape {self._waiting[0][0].shape} expected as before, not {x.shape}")
-            self._waiting.append((x, seen))
             if len(self._waiting) < self.train:
                 return self._nothing(x.shape)
-            waiting, self._waiting = self._waiting, []
-            self._begin(np.stack([row for row, _ in waiting]))
-            return [self._advance(*pair) for pair in waiting][-1]
-        if x.shape != self.embedding.center.shape:
-            raise ValueError(f"sample: shape {self.embedding.center.shape} expected as before, not {x.shape}")
-        return self._advance(x, seen)
+            self._begin(np.stack([row for row, _ in self._waiting]))
+        for _ in range(min(self.catch_up or self.train, len(self._waiting))):
+            self._advance(*self._waiting.popleft())
+        return self._nothing(x.shape) if self._waiting else self._forecast(x)
 
     def run(self, positions: ArrayLike) -> Forecasts:
         """Forecast a whole recording (T, channels, dimensions), beginning anew.
 
-        The scaling is fitted to the first `train` samples before anything else. From sample `train` on, causal
-        forecasts are the very ones that `update` would have given.
+        The scaling is fitted to the first `train` samples before anything else. Once `update` would have caught up,
+        causal forecasts are the very ones that it would have given.
         """
         x = self._check("positions", positions, 3)
         if len(x) < self.train:
             raise ValueError(f"positions: {self.train} samples are needed to fit the scaling, not {len(x)}")
+        self._waiting.clear()
         self._begin(x[: self.train])
         h, shape = self.horizon, x.shape
         runs = (self.learner.runs,) if self.learner.runs else ()
@@ -168,7 +179,8 @@ class Forecaster:
         with one_thread():
             for t, row in enumerate(x):
                 if self.labels == "causal":
-                    made = self._advance(row, seen)
+                    self._advance(row, seen)
+                    made = self._forecast(row)
                     weights[..., t] = self._weight
                     if t + h < len(x):
                         forecasts[..., t + h, :, :] = made
@@ -185,7 +197,8 @@ class Forecaster:
         self.embedding = Embedding.fit(
             training, self.delays, self.horizon, self.target, self.scale_by, self.learner.algebra
         )
-        channels, dimensions = training.shape[1:]
+        self._shape = training.shape[1:]
+        channels, dimensions = self._shape
         count = channels * (dimensions if self.learner.algebra.dimension == 1 else 1)
         self.learner.start(count * len(self.delays), count)
         self._line = Sliding(self.delays[0] + 1)
@@ -195,15 +208,21 @@ class Forecaster:
         self._weight: Floats | float = np.nan
         self._truncated = 0
 
-    def _advance(self, x: Floats, seen: NDArray[np.bool_]) -> Floats:
-        """Causal step: learn from the newest sample as a target, then forecast."""
+    def _advance(self, x: Floats, seen: NDArray[np.bool_]) -> None:
+        """Causal step: take in a sample, and learn from it as a target."""
         self._observe(x)
-        behind = len(self._inputs) > self.horizon
-        if behind:
+        if len(self._inputs) > self.horizon:
             self._learn(self._samples[0], x, seen, self._inputs[0])
+
+    def _forecast(self, x: Floats) -> Floats:
+        """Forecast from x, the last sample taken in: roll the learner on over the inputs not learnt from yet."""
         if not self._inputs:
             return self._nothing(x.shape)
+        behind = len(self._inputs) > self.horizon
         ahead = list(self._inputs)[1 if behind else 0 :]
+        if isinstance(self.learner, Ridge | RLS):
+            # Without a state to roll, the earlier inputs change nothing, and looking at them takes time.
+            ahead = ahead[-1:]
         assert self.embedding is not None
         return self.embedding.position(x, self.learner.predict(*ahead))
 
@@ -225,6 +244,23 @@ class Forecaster:
         per_channel = weight.ndim > (self.learner.runs is not None)
         self._weight = weight.mean(axis=-1) if per_channel else weight
         return self.embedding.position(origin, step.prediction)
+
+    # What a file keeps.
+
+    def _attributes(self) -> dict[str, Any]:
+        kept = vars(self) | {"learner": self.learner.to_tree(), "lags": list(self.delays)}
+        if self.embedding is not None:
+            kept["embedding"] = {f.name: getattr(self.embedding, f.name) for f in fields(Embedding)[1:]}
+            kept["_line"] = self._line.rows
+        return kept
+
+    def _restore(self, attributes: dict[str, Any]) -> None:
+        super()._restore(attributes)
+        self.learner = Learner.from_tree(attributes["learner"])
+        if self.embedding is not None:
+            self.embedding = Embedding(self.learner.algebra, **attributes["embedding"])
+            self._line = Sliding(self.delays[0] + 1)
+            self._line.rows = attributes["_line"]
 
     def _nothing(self, shape: tuple[int, ...]) -> Floats:
         return np.full((self.learner.runs, *shape) if self.learner.runs else shape, np.nan)

@@ -8,10 +8,11 @@ where the third is, for seconds, without the drift of a forecast fed with its ow
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from quatcast.checkpoint import Kept
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -69,7 +70,7 @@ class Gated:
     lost: Counts
 
 
-class Gate:
+class Gate(Kept):
     """Replace samples that are missing or implausible by a forecast, and accept a real shift within a second.
 
     **Plausible.** Every channel forecasts its next displacement from its last four, Δ̂(t) = Σₖ aₖ Δ(t−k), with aₖ
@@ -170,23 +171,6 @@ class Gate:
         self._lost = np.where(good, 0, self._lost + 1)
         return Gated(position, ~good, _reasons(present, good, shifted), self._lost.copy())
 
-    def state(self) -> dict[str, Any]:
-        """Everything learnt, as a tree of arrays and plain values."""
-        if self._shape is None:
-            return {"shape": None}
-        arrays = {name: getattr(self, f"_{name}").copy() for name in _STATE}
-        return {"shape": list(self._shape), **arrays, "companions": self._companions.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what `state` gave."""
-        if state["shape"] is None:
-            self._shape = None
-            return
-        self._begin((int(state["shape"][0]), int(state["shape"][1])))
-        for name in _STATE:
-            setattr(self, f"_{name}", state[name].copy())
-        self._companions.restore(state["companions"])
-
     def _begin(self, shape: tuple[int, int]) -> None:
         channels = shape[0]
         self._shape = shape
@@ -285,10 +269,7 @@ class Gate:
         return np.asarray(np.clip(filled, -LARGEST, LARGEST))
 
 
-_STATE = ("past", "gram", "cross", "scale", "count", "center", "power", "lost", "doubtful", "agreeing", "doubts")
-
-
-class _Companions:
+class _Companions(Kept):
     """Running mean m and covariance S of what goes together, and what part of it says about another part."""
 
     def __init__(self, size: int, forget: float) -> None:
@@ -311,13 +292,6 @@ class _Companions:
         ridge = RIDGE * np.trace(S) / len(S) + TINY
         W = np.linalg.solve(S[observed][:, observed] + ridge * np.eye(observed.sum()), S[observed][:, wanted])
         return np.asarray(m[wanted] + (z[..., observed] - m[observed]) @ W)
-
-    def state(self) -> dict[str, Any]:
-        return {"count": self.count, "mean": self._m.copy(), "covariance": self._S.copy()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.count = int(state["count"])
-        self._m, self._S = state["mean"].copy(), state["covariance"].copy()
 
 
 def as_sample(sample: ArrayLike, shape: tuple[int, int] | None) -> Floats:

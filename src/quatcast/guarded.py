@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from quatcast.checkpoint import Kept
 from quatcast.conformal import Conformal
 from quatcast.forecaster import Forecasts
 from quatcast.gate import LARGEST, Bools, Floats, Gate, Gated, as_sample
@@ -102,7 +103,7 @@ class GuardedForecasts(Forecasts):
     replaced: Bools
 
 
-class Guarded:
+class Guarded(Kept):
     """Forecast from samples that may be missing or wrong, with a radius and a status.
 
     Every sample goes through the gate; the forecaster sees what the gate lets through and is told what was filled in;

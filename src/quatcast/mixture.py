@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.checkpoint import Kept
 from quatcast.forecaster import Forecaster, Forecasts
 from quatcast.gate import LARGEST
 from quatcast.sliding import Floats
@@ -31,10 +32,10 @@ def blend(C: Floats, shrinkage: float) -> Floats:
     """Weights (…, K) for error covariances C (…, K, K); see the module.
 
     With A = C + r, the weights are v/Σv for the v ≥ 0 that minimises vᵀAv/2 − Σv: on the plane Σw = 1 the pull towards
-    equal weights is r·|w|² up to a constant. Which experts have a share is found by principal pivoting: solve for
-    those kept, then take the last one that is wrong, kept below zero or left out with a slope that would gain, to the
-    other side. Errors are measured in units of each expert's own, so that an expert a billion times better than the
-    others is not lost in the rounding.
+    equal weights is r·|w|² up to a constant. Mostly all experts have a share; else those that do are found by principal
+    pivoting: solve for those kept, then take the last one that is wrong, kept below zero or left out with a slope that
+    would gain, to the other side. Errors are measured in units of each expert's own, so that an expert a billion times
+    better than the others is not lost in the rounding.
 
     Examples
     --------
@@ -43,16 +44,19 @@ def blend(C: Floats, shrinkage: float) -> Floats:
     >>> blend(np.array([[1.0, 2.0], [2.0, 5.0]]), shrinkage=0.0)
     array([1., 0.])
     """
-    weights = np.zeros(C.shape[:-1])
-    for index in np.ndindex(C.shape[:-2]):
-        power = np.diagonal(C[index])
-        A = C[index] + shrinkage * power.min() * np.eye(len(power))
-        size = np.sqrt(np.diagonal(A))
-        size = np.maximum(size, NEGLIGIBLE * size.max()) if size.any() else np.ones_like(size)
-        A = A / np.outer(size, size)
-        np.fill_diagonal(A, 1.0 + NEGLIGIBLE)
-        gain = size.min() / size
-        weights[index] = gain * _solve(A, gain)
+    power = np.diagonal(C, axis1=-2, axis2=-1)
+    A = C + shrinkage * power.min(axis=-1)[..., None, None] * np.eye(power.shape[-1])
+    size = np.sqrt(np.diagonal(A, axis1=-2, axis2=-1))
+    largest = size.max(axis=-1, keepdims=True)
+    size = np.where(largest > 0, np.maximum(size, NEGLIGIBLE * largest), 1.0)
+    A /= size[..., :, None] * size[..., None, :]
+    every = np.arange(power.shape[-1])
+    A[..., every, every] = 1.0 + NEGLIGIBLE
+    gain = size.min(axis=-1, keepdims=True) / size
+    v = np.linalg.solve(A, gain[..., None])[..., 0]
+    for index in map(tuple, np.argwhere((v < -NEGLIGIBLE).any(axis=-1))):
+        v[index] = _solve(A[index], gain[index])
+    weights = gain * np.maximum(v, 0.0)
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
@@ -69,10 +73,10 @@ def _solve(A: Floats, b: Floats) -> Floats:
             break
         last = np.flatnonzero(wrong)[-1]
         kept[last] = not kept[last]
-    return np.maximum(v, 0.0)
+    return v
 
 
-class Mixture:
+class Mixture(Kept):
     """Forecast with several forecasters, weighed by their recent matured errors, each channel by itself.
 
     A member whose learner has several runs counts with the mean of its runs. One without a forecast, because it warms

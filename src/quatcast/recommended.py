@@ -16,6 +16,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from quatcast.algebra import namespace
 from quatcast.forecaster import Forecaster
 from quatcast.guarded import Guarded
 from quatcast.learners import QELM, QRNN, Learner, Ridge
@@ -28,6 +31,10 @@ TICK = 0.1
 """Seconds between the samples that an input is made of, as nearly as the rate allows."""
 TRAIN = 30.0
 """Seconds that the scales are fitted to."""
+CATCH_UP = 5.0
+"""Seconds in which the samples kept back meanwhile are learnt from, a few with each new one."""
+WARMUP = TRAIN + CATCH_UP
+"""Seconds to the first forecast."""
 MEMORY = 100.0
 """Seconds that replays are drawn from."""
 SPARSE = (*range(8), *range(10, 60, 5))
@@ -49,13 +56,13 @@ def recommended(horizon: float, rate: float, *, names: Sequence[str] | None = No
     Returns
     -------
     A gate, a mixture of experts, a radius that holds the truth with probability 95 %, and a status. It warms up for
-    thirty seconds and some horizons.
+    35 seconds and some horizons.
 
     Examples
     --------
     >>> from quatcast.data import simulated
     >>> forecaster = recommended(horizon=0.5, rate=10.0)
-    >>> for sample in simulated(seconds=34)[1].positions:
+    >>> for sample in simulated(seconds=38)[1].positions:
     ...     forecast = forecaster.update(sample)
     >>> forecast.position.shape, forecast.radius.shape, forecast.status.label, forecast.reason
     ((3, 3), (3,), 'ok', '')
@@ -65,6 +72,8 @@ def recommended(horizon: float, rate: float, *, names: Sequence[str] | None = No
     samples = horizon * rate
     if not math.isfinite(samples) or round(samples) < 1 or abs(samples - round(samples)) > 0.25:
         raise ValueError(f"horizon: seconds, a whole number of samples of {1 / rate:g} s, not {horizon!r}")
+    # What array code loads on first use is loaded now, rather than in the middle of a stream.
+    namespace(np.zeros(1))
     return Guarded(experts(round(samples), rate), rate=rate, names=names)
 
 
@@ -80,6 +89,7 @@ def experts(horizon: int, rate: float) -> Mixture:
             target="displacement",
             scale_by="channel",
             train=max(2, round(TRAIN * rate)),
+            catch_up=1 + math.ceil(TRAIN / CATCH_UP),
         )
 
     network = QRNN(

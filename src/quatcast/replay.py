@@ -114,61 +114,64 @@ def window_gradients(
     Errors count `present` times, (batch, 1, p) of 0 and 1.
 
     Flattened numbers make rows: every layer is h(s) = φ(h(s−1)Uᵀ + v(s)Wᵀ + b) with real matrices, for all runs and
-    windows at once.
+    windows at once. Rows are ordered (step, window), so that a step is a slice, and what a step gives is written into
+    one array a layer: asking for fresh memory would take longer than the arithmetic.
     """
     xp, algebra = namespace(windows), engine.algebra
     batch, n, d, m = windows.shape
     runs = net.bias.shape[0]
+    steps = [slice(s * batch, (s + 1) * batch) for s in range(n)]
     weights = [(algebra.matrix(layer.recurrent), algebra.matrix(layer.input)) for layer in net.layers]
-    biases = [reshape(layer.bias, (runs, 1, -1)) for layer in net.layers]
     readout = algebra.matrix(net.weight)
-
-    # Forward: rows are ordered (step, window), so that a step is a slice.
     flat = reshape(xp.permute_dims(windows, (1, 0, 2, 3)), (n * batch, d * m))
-    v, states, slopes = flat, [], []
-    for (U, W), b in zip(weights, biases, strict=True):
-        driven = v @ W.mT + b
-        h = xp.zeros_like(driven[:, :batch, :])
-        outputs, layer_slopes = [], []
-        for s in range(n):
-            f = driven[:, s * batch : (s + 1) * batch, :]
-            f = f + h @ U.mT if s else f
-            h = engine.activation.value(f)
-            outputs.append(h)
-            layer_slopes.append(engine.activation.slope(f, h))
-        v = xp.concat(outputs, axis=-2)
-        states.append(v)
-        slopes.append(layer_slopes)
+    # Points of space are pure quaternions: a quarter of the largest products is with zeros.
+    silent = m if d > 1 and not bool(xp.any(windows[:, :, 0, :] != 0.0)) else 0
+
+    v, states, slopes = flat[:, silent:], [], []
+    for k, (U, W) in enumerate(weights):
+        h = v @ (W if k else W[:, :, silent:]).mT
+        h += reshape(net.layers[k].bias, (runs, 1, -1))
+        slope, last = xp.empty_like(h), None
+        for now in steps:
+            f = h[:, now, :] if last is None else h[:, now, :] + last @ U.mT
+            last = engine.activation.value(f)
+            slope[:, now, :] = engine.activation.slope(f, last)
+            h[:, now, :] = last
+        v = h
+        states.append(h)
+        slopes.append(slope)
 
     # The error of each window, with the batch before the run axis as the losses expect.
-    output = h @ readout.mT + reshape(net.bias, (runs, 1, -1))
+    output = last @ readout.mT + reshape(net.bias, (runs, 1, -1))
     output = reshape(xp.permute_dims(output, (1, 0, 2)), (batch, runs, d, -1))
     error = (targets[:, None, :, :] - output) * present[:, None, :, :]
-    slope = -loss.evaluate(error, state).weight * error / batch
-    rows = xp.permute_dims(reshape(slope, (batch, runs, -1)), (1, 0, 2))
-    gradients = [algebra.fold(rows.mT @ h), reshape(xp.sum(rows, axis=-2), net.bias.shape)]
+    pull = -loss.evaluate(error, state).weight * error / batch
+    rows = xp.permute_dims(reshape(pull, (batch, runs, -1)), (1, 0, 2))
+    gradients = [algebra.fold(rows.mT @ last), reshape(xp.sum(rows, axis=-2), net.bias.shape)]
 
     # Backward, layer by layer from the top: δ(s) = φ′(f(s))·(λ(s) + δ(s+1)U), with λ from the layer above.
-    last = rows @ readout
-    above: list[Array] = [None] * (n - 1) + [last]
+    above: list[Array] = [0.0] * (n - 1) + [rows @ readout]
     for k in range(len(weights) - 1, -1, -1):
         U, W = weights[k]
-        deltas: list[Array] = [None] * n
-        lam = None
+        delta, back = slopes[k], above[-1]
         for s in range(n - 1, -1, -1):
-            back = above[s] if lam is None else (lam if above[s] is None else lam + above[s])
-            deltas[s] = back * slopes[k][s]
-            lam = deltas[s] @ U
-        delta = xp.concat(deltas, axis=-2)
-        inputs = states[k - 1] if k else flat
-        before = xp.concat([xp.zeros_like(states[k][:, :batch, :]), states[k][:, :-batch, :]], axis=-2)
+            delta[:, steps[s], :] *= back
+            if s:
+                back = delta[:, steps[s], :] @ U + above[s - 1]
+        if k:
+            into_inputs = delta.mT @ states[k - 1]
+        else:
+            into_inputs = xp.zeros_like(W)
+            into_inputs[:, :, silent:] = delta.mT @ flat[:, silent:]
+        # The state before the first step of a window is zero.
+        into_states = delta[:, batch:, :].mT @ states[k][:, :-batch, :]
         gradients = [
-            algebra.fold(delta.mT @ before),
-            algebra.fold(delta.mT @ inputs),
+            algebra.fold(into_states),
+            algebra.fold(into_inputs),
             reshape(xp.sum(delta, axis=-2), net.layers[k].bias.shape),
             *gradients,
         ]
         if k:
             spread = delta @ W
-            above = [spread[:, s * batch : (s + 1) * batch, :] for s in range(n)]
+            above = [spread[:, now, :] for now in steps]
     return gradients

@@ -26,8 +26,7 @@ from quatcast.guarded import Guarded
 from quatcast.learners import LMS, QLMS, QRNN, RLS, RNN, Persistence
 from quatcast.losses import MCC
 from quatcast.optimizers import SGD
-from quatcast.recommended import TRAIN as WARMUP
-from quatcast.recommended import recommended
+from quatcast.recommended import WARMUP, recommended
 
 CLIP = 2.0
 MAX_DEPTH = 128

@@ -19,6 +19,15 @@ class Ridge(Learner):
     With φ the input and a one, the weights θ minimise Σₛ |d(s) − θφ(s)|² + λ|θ|², the bias being free. A target that
     is not present is taken to be what was predicted, which leaves its weights where they are.
 
+    A fit does not solve the normal equations afresh. With Λ the penalties and P = (Σₛ φφᵀ + Λ)⁻¹, the inputs φ and
+    targets d of the samples since the last fit, as rows of R and D, change P and θᵀ by Woodbury's identity,
+
+        LLᵀ = I + RPRᵀ,    K = L⁻¹RP,    P ← P − KᵀK,    θᵀ ← θᵀ + KᵀL⁻¹(D − Rθᵀ),
+
+    in a fraction of the time. The first fit inverts: the bias is all but free, and a P that began with that freedom
+    would carry its rounding for ever. Leading features that have always been zero, as the real parts of points of
+    space are, have no weight and are left out.
+
     Parameters
     ----------
     regularization
@@ -80,17 +89,17 @@ class Ridge(Learner):
         d = self.algebra.dimension
         rows = self._features(np.zeros((d, self.n_inputs)))
         runs, n = rows.shape
-        self._gram = np.zeros((runs, n, n))
-        self._cross = np.zeros((runs, n, d * self.n_outputs))
+        self._silent = np.full(runs, n)
+        self._fitted = np.zeros((runs, n, d * self.n_outputs))
         self._theta = np.zeros((runs, n, d * self.n_outputs))
         self._rows, self._goals = Sliding(self.refit), Sliding(self.refit)
         self._steps = 0
         self._penalty = np.full(n, float(self.regularization))
         self._penalty[-1] = 1e-6 * self.regularization
+        self._inverse = np.stack([np.diag(1.0 / self._penalty)] * runs)
 
     def _output(self, rows: Floats) -> Floats:
-        flat = np.einsum("rn,rnp->rp", rows, self._theta)
-        return np.asarray(flat).reshape(len(rows), self.algebra.dimension, -1)
+        return (rows[:, None, :] @ self._theta).reshape(len(rows), self.algebra.dimension, -1)
 
     def _predict(self, inputs: list[Floats]) -> Floats:
         return self._output(self._features(inputs[-1]))
@@ -99,43 +108,55 @@ class Ridge(Learner):
         rows = self._features(u)
         prediction = self._output(rows)
         error = d - prediction
-        goal = np.broadcast_to(d, prediction.shape) if present is None else np.where(present > 0, d, prediction)
+        goal = np.where(True if present is None else present > 0, d, prediction)
         self._rows.append(rows)
         self._goals.append(goal.reshape(len(rows), -1))
         self._steps += 1
-        before = self._theta
-        self._refit()
-        moved = np.sqrt(np.sum((self._theta - before) ** 2, axis=(-2, -1)))
         loss = 0.5 * np.sum(error * error, axis=(-2, -1))
-        return Outcome(prediction, error, loss, np.ones((len(rows), 1, 1)), moved)
+        return Outcome(prediction, error, loss, np.ones((len(rows), 1, 1)), self._refit())
 
-    def _refit(self) -> None:
-        """Fit the runs whose turn it is: different seeds take different turns, so that no sample waits for all."""
+    def _refit(self) -> Floats:
+        """Fit the runs whose turn it is, and tell how far each has moved.
+
+        Different seeds take different turns, so that no sample waits for all.
+        """
+        moved = np.zeros(len(self._flat_seeds))
         for r, seed in enumerate(self._flat_seeds):
             if (self._steps + seed) % self.refit:
                 continue
             fresh = min(self._steps, self.refit)
-            rows, goals = self._rows.rows[-fresh:, r], self._goals.rows[-fresh:, r]
-            self._gram[r] += rows.T @ rows
-            self._cross[r] += rows.T @ goals
-            theta = self._theta.copy()
-            theta[r] = np.linalg.solve(self._gram[r] + np.diag(self._penalty), self._cross[r])
-            self._theta = theta
+            R, D = self._rows.rows[-fresh:, r], self._goals.rows[-fresh:, r]
+            first = self._silent[r] = min(self._silent[r], R.any(axis=0).argmax())
+            R, P, theta = R[:, first:], self._inverse[r, first:, first:], self._fitted[r, first:]
+            if self._steps <= self.refit:
+                P[:] = np.linalg.inv(R.T @ R + np.diag(self._penalty[first:]))
+                theta[:] = P @ (R.T @ D)
+            else:
+                RP = R @ P
+                L = np.linalg.cholesky(RP @ R.T + np.eye(fresh))
+                both = np.linalg.solve(L, np.concatenate([RP, D - R @ theta], axis=1))
+                K = both[:, : len(P)]
+                P -= K.T @ K
+                theta += K.T @ both[:, len(P) :]
+            moved[r] = np.linalg.norm(self._fitted[r] - self._theta[r])
+            self._theta[r] = self._fitted[r]
+        return moved
 
     def _state(self) -> dict[str, Any]:
         return {
-            "gram": self._gram.copy(),
-            "cross": self._cross.copy(),
-            "theta": self._theta,
+            "inverse": self._inverse.copy(),
+            "fitted": self._fitted.copy(),
+            "theta": self._theta.copy(),
             "rows": self._rows.rows.copy(),
             "goals": self._goals.rows.copy(),
+            "silent": self._silent.copy(),
             "steps": self._steps,
         }
 
     def _restore_state(self, state: Mapping[str, Any]) -> None:
-        self._gram, self._cross, self._theta = state["gram"], state["cross"], state["theta"]
+        self._inverse, self._fitted, self._theta = state["inverse"], state["fitted"], state["theta"]
         self._rows.rows, self._goals.rows = state["rows"], state["goals"]
-        self._steps = state["steps"]
+        self._silent, self._steps = state["silent"], state["steps"]
 
 
 class QELM(Ridge):
@@ -230,7 +251,8 @@ class QELM(Ridge):
         super()._take(parameters)
 
     def _features(self, u: Floats) -> Floats:
-        hidden = np.tanh(H.apply(self._weights, u) + self._biases)
-        runs = len(hidden)
-        plain = np.broadcast_to(u.reshape(-1), (runs, u.size))
-        return np.concatenate([plain, hidden.reshape(runs, -1), np.ones((runs, 1))], axis=-1)
+        f = H.apply(self._weights, u) + self._biases
+        rows = np.ones((len(f), u.size + f[0].size + 1))
+        rows[:, : u.size] = u.reshape(-1)
+        rows[:, u.size : -1] = np.tanh(f).reshape(len(f), -1)
+        return rows

@@ -21,12 +21,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from quatcast.algebra import Algebra, Array, namespace, reshape
 from quatcast.backend import fetch
 
 BLOCK = 24
-"""Inputs after which all rows of A but as many are added up, whatever the depth of the walk, so that the sums of a run
-are, to the last bit, independent of how deep its neighbours walk."""
+"""Inputs after which all rows of A but as many are added up, whatever the depth of the walk, so that the order of a run's
+sums does not depend on how deep its neighbours walk."""
+
+
+ROOM = 2
+"""Blocks of rows that there is room for before old ones are thrown away."""
 
 
 class Deferred:
@@ -63,7 +69,7 @@ class Deferred:
         signs = xp.concat([xp.ones_like(weights[0, :1, 0]), -xp.ones_like(weights[0, : d - 1, 0])])
         table = reshape(algebra.mixing(weights)[0], (d, d, d))
         self._table = reshape(table * signs[None, :, None], (d * d, d))
-        self._begin = self._end = self._depth = self._waiting = 0
+        self._first = self._begin = self._end = self._depth = self._waiting = 0
         self._coefficients, self._gram = self._zeros(weights.shape[0], 0, weights.shape[1]), self._zeros(0, 0)
         self._keep(0)
 
@@ -96,11 +102,11 @@ class Deferred:
         """‖EᵀZ‖² of each run."""
         xp, d = namespace(E), self._algebra.dimension
         first, last = self._newest(E)
-        terms = (E[:, ::d, :] @ E.mT) * self._gram[first // d : last // d, first:last]
+        terms = (E @ E[:, ::d, :].mT) * self._gram[first:last, first // d : last // d]
         # One after the other, so that moments that only a neighbour walks through, zeros in front, change no bit.
-        squared = xp.cumulative_sum(xp.sum(terms, axis=1), axis=1)[:, -1]
+        half = xp.cumulative_sum(xp.sum(terms, axis=1), axis=1)[:, -1]
         # What rounding leaves of a sum that cancels may be negative.
-        return xp.maximum(squared, 0.0 * squared)
+        return 2.0 * xp.abs(half)
 
     def add(self, E: Array) -> None:
         """Add EᵀZ to W."""
@@ -122,71 +128,78 @@ class Deferred:
         if (self._end + BLOCK) * d > self._inputs.shape[0]:
             behind = self._end - self._reach - 2 * BLOCK
             self._inputs[: -behind * d, :] = self._inputs[behind * d :, :] + 0.0
-            self._begin, self._end = self._begin - behind, self._end - behind
-        self._keep(self._reached())
+            self._first, self._begin, self._end = self._first - behind, self._begin - behind, self._end - behind
+        kept = self._reached()
+        if self._begin <= self._end - kept and self._end + BLOCK <= self._first + self._gram.shape[1]:
+            self._begin = self._end - kept
+        else:
+            self._keep(kept)
 
     def _reached(self) -> int:
         """Moments that the next walks are expected to reach, in whole blocks."""
         return min(self._end, BLOCK * max(1, -(-self._depth // BLOCK)))
 
     def _keep(self, kept: int) -> None:
-        """Keep the newest rows of A and of the Gram matrix, with zeros for moments that had none, and make room."""
+        """Move the newest rows of A and of the Gram matrix to the front, zeros for moments that had none, with room."""
         d, (runs, rows, _) = self._algebra.dimension, self._base.shape
-        coefficients, gram, known = self._coefficients, self._gram, self._end - self._begin
-        self._begin, room = self._end - kept, kept + BLOCK
-        self._coefficients, self._gram = self._zeros(runs, room * d, rows), self._zeros(room, room * d)
-        both = min(kept, known)
-        new, old = slice((kept - both) * d, kept * d), slice((known - both) * d, known * d)
+        coefficients, gram, known = self._coefficients, self._gram, min(kept, self._end - self._begin)
+        old = self._rows(self._end - known, self._end)
+        self._first = self._begin = self._end - kept
+        new, room = self._rows(self._end - known, self._end), kept + ROOM * BLOCK
+        self._coefficients, self._gram = self._zeros(runs, room * d, rows), self._zeros(room * d, room)
         self._coefficients[:, new, :] = coefficients[:, old, :]
-        if kept <= known:
-            self._gram[:kept, new] = gram[known - kept : known, old]
+        if known == kept:
+            self._gram[new, :kept] = gram[old, old.start // d : old.stop // d]
         else:
             for end in range(self._begin + 1, self._end + 1):
                 self._relate(end)
 
     def _relate(self, end: int) -> Array:
-        """Put Σⱼ zⱼ(s′)ᴴ zⱼ(s) for the last s′ before `end` and all s up to it into its row of the Gram matrix.
+        """Put Σⱼ zⱼ(s′)ᴴ zⱼ(s) for the last s′ before `end` and all s up to it into its column of the Gram matrix.
 
-        Pairs count twice, for (s, s′) and (s′, s), so that the other triangle may stay empty. Returns the real
-        products Z z(s′)ᵀ.
+        The matrix is that of pairs s ≤ s′, those with s = s′ counting half. Returns the real products Z z(s′)ᵀ.
         """
-        d, row = self._algebra.dimension, end - 1 - self._begin
+        d = self._algebra.dimension
         Z = self._inputs[self._begin * d : end * d, :]
-        products = Z @ Z[row * d :, :].mT
-        related = reshape(reshape(products, (row + 1, d * d)) @ self._table, (-1,))
-        self._gram[row, : row * d] = 2.0 * related[: row * d]
-        self._gram[row, row * d : (row + 1) * d] = related[row * d :]
+        products = Z @ Z[-d:, :].mT
+        related = reshape(reshape(products, (-1, d * d)) @ self._table, (-1,))
+        related[-d:] *= 0.5
+        self._gram[self._rows(self._begin, end), end - 1 - self._first] = related
         return products
 
     def _window(self) -> tuple[Array, Array]:
         """Z and A of the moments from `_begin`."""
-        d, n = self._algebra.dimension, self._end - self._begin
-        return self._inputs[self._begin * d : self._end * d, :], self._coefficients[:, : n * d, :]
+        d, rows = self._algebra.dimension, self._rows(self._begin, self._end)
+        return self._inputs[self._begin * d : self._end * d, :], self._coefficients[:, rows, :]
+
+    def _rows(self, begin: int, end: int) -> slice:
+        """Rows of A that belong to the moments from `begin` to before `end`."""
+        d = self._algebra.dimension
+        return slice((begin - self._first) * d, (end - self._first) * d)
 
     def _newest(self, E: Array) -> tuple[int, int]:
-        """Rows of A that belong to the newest moments, as many as E has."""
-        last = (self._end - self._begin) * self._algebra.dimension
+        """First and last row of A for the newest moments, as many as E has."""
+        last = (self._end - self._first) * self._algebra.dimension
         return last - E.shape[-2], last
 
     def _zeros(self, *shape: int) -> Array:
         return namespace(self._base).zeros(shape, dtype=self._base.dtype, device=self._base.device)
 
     def state(self) -> dict[str, Any]:
-        """Everything, as NumPy arrays and plain values."""
+        """Everything, as NumPy arrays of its own and plain values."""
         d, behind = self._algebra.dimension, max(0, self._end - self._reach - 2 * BLOCK)
         inputs = self._inputs[behind * d : self._end * d, :]
         arrays = {"base": self._base, "inputs": inputs, "coefficients": self._coefficients, "gram": self._gram}
-        counts = {
-            "begin": self._begin - behind,
-            "end": self._end - behind,
-            "depth": self._depth,
-            "waiting": self._waiting,
-        }
-        return {name: fetch(array) for name, array in arrays.items()} | counts
+        moments = {"first": self._first, "begin": self._begin, "end": self._end}
+        return (
+            {name: np.array(fetch(array)) for name, array in arrays.items()}
+            | {name: moment - behind for name, moment in moments.items()}
+            | {"depth": self._depth, "waiting": self._waiting}
+        )
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take back what `state` gave."""
-        self._begin, self._end = state["begin"], state["end"]
+        self._first, self._begin, self._end = state["first"], state["begin"], state["end"]
         self._depth, self._waiting = state["depth"], state["waiting"]
         xp, device = namespace(self._base), self._base.device
         self._base, self._coefficients, self._gram, inputs = (
@@ -206,5 +219,7 @@ class Outer(NamedTuple):
         return self.weights.squared_norm(self.spread)
 
     def add(self, factor: Any) -> None:
-        """Add a multiple of it to the weights; the factor is a number or has the shape (runs, 1, 1)."""
-        self.weights.add(factor * self.spread)
+        """Add a multiple (runs, 1, 1) of it to the weights, and use it up."""
+        spread = self.spread
+        spread *= factor
+        self.weights.add(spread)

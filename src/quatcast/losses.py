@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quatcast.algebra import Algebra, Array, H, namespace
+from quatcast.algebra import Algebra, Array, H, namespace, reshape
 
 FLOOR = 1e-3
 """Of the largest scale that there was: the least that an adaptive kernel narrows down to."""
@@ -45,8 +45,10 @@ class Widths(NamedTuple):
 
 def squared_modulus(e: Array, scope: Scope) -> Array:
     """|e|² of each run, over the whole output vector or a channel at a time: (runs, 1, 1 or p)."""
-    xp = namespace(e)
-    return xp.sum(e * e, axis=(-2, -1) if scope == "joint" else -2, keepdims=True)
+    if scope == "channel":
+        return namespace(e).sum(e * e, axis=-2, keepdims=True)
+    flat = reshape(e, (*e.shape[:-2], -1))
+    return reshape(namespace(e).vecdot(flat, flat), (*e.shape[:-2], 1, 1))
 
 
 def kernel(error: ArrayLike, sigma: ArrayLike, algebra: Algebra = H) -> NDArray[np.float64]:

@@ -40,18 +40,13 @@ def global_norm(arrays: list[Array]) -> Array:
     return namespace(squared).sqrt(squared)
 
 
-def _clipping(norm: Array, clip: float | None) -> Array:
-    """Return the factor that brings each run's gradient down to the norm `clip`."""
-    if clip is None:
-        return 0.0 * norm + 1.0
+def _length(rate: Any, norm: Array, clip: float | None) -> Array:
+    """Return what a gradient of a norm is to be multiplied by, (runs, 1, 1): no step is longer than rate·clip."""
     xp = namespace(norm)
-    return clip / xp.maximum(norm, 0.0 * norm + clip)
-
-
-def _per_run(values: Any, like: Array) -> Array:
-    """Scalar or (runs,) values, shaped to multiply arrays (runs, …) of three axes."""
-    xp = namespace(like)
-    return reshape(xp.asarray(values, dtype=like.dtype, device=like.device), (-1, 1, 1))
+    factor = xp.asarray(rate, dtype=norm.dtype, device=norm.device)
+    if clip is not None:
+        factor = factor * (clip / xp.maximum(norm, xp.full_like(norm, clip)))
+    return reshape(factor, (-1, 1, 1))
 
 
 def _check(rate: Any, clip: float | None) -> None:
@@ -95,7 +90,7 @@ class SGD:
     def step(self, parameters: list[Array], gradients: list[Array], state: State) -> Descent:
         """One step down the gradient."""
         norm = global_norm(gradients)
-        factor = -_per_run(self.rate, norm) * _per_run(_clipping(norm, self.clip), norm)
+        factor = -_length(self.rate, norm, self.clip)
         # The gradient's memory becomes that of the new parameters: it is still in the cache.
         moved = []
         for theta, g in zip(parameters, gradients, strict=True):
@@ -155,11 +150,11 @@ class Adam:
         """One step along the normalised moments."""
         xp = namespace(gradients[0])
         norm = global_norm(gradients)
-        clipping = _per_run(_clipping(norm, self.clip), norm)
+        clipping = _length(1.0, norm, self.clip)
         t = state.get("t", 0) + 1
         first = state.get("first") or [xp.zeros_like(g) for g in gradients]
         second = state.get("second") or [xp.zeros_like(g) for g in gradients]
-        step_size = _per_run(self.rate, norm) / (1.0 - self.beta1**t)
+        step_size = _length(self.rate, norm, None) / (1.0 - self.beta1**t)
         root = (1.0 - self.beta2**t) ** 0.5
         moved, firsts, seconds = [], [], []
         for theta, g, m, v in zip(parameters, gradients, first, second, strict=True):

@@ -222,12 +222,13 @@ class Engine:
         M, _ = self.algebra.mixing(lam)
         n, (_, d, q) = len(moments), lam.shape
         spread, trail, delta, x = np.empty((n, d * d, q)), np.empty((n, d, q)), np.empty((d, q)), lam[0]
-        for i, moment in enumerate(moments):
+        shaped = spread.reshape(n, d, d * q)
+        for moment, products, E, after in zip(moments, spread[::-1], shaped[::-1], trail, strict=True):
             np.multiply(x, moment.slopes[0][0], out=delta)
-            E = np.dot(M, delta, out=spread[n - 1 - i])
-            x = np.dot(E.reshape(d, d * q), moment.recurrent[0][0], out=trail[i])
+            M.dot(delta, products)
+            x = E.dot(moment.recurrent[0][0], after)
         passed = trail.reshape(1, n, d * q)
-        return Leg([spread.reshape(1, n * d, d * q)], np.vecdot(passed, passed), [x[None]])
+        return Leg([shaped.reshape(1, n * d, d * q)], np.vecdot(passed, passed), [x[None]])
 
     def _gradients(self, layer: Layer, k: int, E: Array, moments: list[Moment]) -> list[Array]:
         """Sum δ(s) ⊗ z(s)ᴴ over the walk, the oldest moment first, for layer k, as one matrix product a weight."""

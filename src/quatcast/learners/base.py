@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -288,6 +289,10 @@ class Learner(ABC):
 
 def check_finite(name: str, array: NDArray[Any]) -> None:
     """Raise a ValueError that names the first entry that is not finite."""
+    flat = array.reshape(-1)
+    # A finite sum of squares says it all, several times faster than a look at every entry.
+    if math.isfinite(np.vdot(flat, flat)):
+        return
     finite = np.isfinite(array)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])

@@ -27,8 +27,8 @@ from quatcast.algebra import Algebra, Array, namespace, reshape
 from quatcast.backend import fetch
 
 BLOCK = 24
-"""Inputs after which all rows of A but as many are added up, whatever the depth of the walk, so that the order of a run's
-sums does not depend on how deep its neighbours walk."""
+"""Inputs after which all rows of A but as many are added up, whatever the depth of the walk, so that the order of sums
+in a run does not depend on how deep its neighbours walk."""
 
 
 ROOM = 2

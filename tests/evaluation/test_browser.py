@@ -36,6 +36,9 @@ async function measure() {
   found.outside = [...document.querySelectorAll("main *")].filter((e) => seen(e) && !e.closest(".scroll, pre, svg")
     && box(e).right > innerWidth + 1).map((e) => e.tagName + "." + e.className);
 
+  found.spilt = [...document.querySelectorAll(".card")].filter((e) => e.scrollWidth > e.clientWidth)
+    .map((e) => e.className);
+
   const cross = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5
     && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1.5;
   const check = (where, elements) => elements.forEach((a, i) => elements.slice(i + 1).forEach((b) => {
@@ -117,7 +120,7 @@ def browse(page, width):
     return found
 
 
-@pytest.mark.parametrize("width", [1400, 500])
+@pytest.mark.parametrize("width", [1400, 1000, 500])
 def test_the_page_as_people_see_it(page, width):
     found = browse(page, width)
     assert found["complaints"] == []
@@ -125,6 +128,7 @@ def test_the_page_as_people_see_it(page, width):
         assert shown["width"] == width
         assert shown["page"] <= width
         assert shown["outside"] == []
+        assert shown["spilt"] == []
         assert shown["overlaps"] == []
         assert shown["plots"] == shown["drawn"] == 7
         assert len(shown["axes"]) >= 14
@@ -139,6 +143,7 @@ def test_the_page_as_people_see_it(page, width):
 
 SPOILED = """<style>
 .plot figcaption { margin-top: -4rem; } .cards { width: 120vw; } #mse .canvas { height: 20px; overflow: hidden; }
+.card.causal table { width: 110%; }
 </style><script>console.error("spoiled");</script>"""
 
 
@@ -150,5 +155,6 @@ def test_the_measures_bite(page):
     assert found["complaints"] == ["error: spoiled"]
     assert first["page"] > 500
     assert any("cards" in name for name in first["outside"])
+    assert first["spilt"] == ["card causal"]
     assert any(words.startswith("flattery") for words in first["overlaps"])
     assert first["drawn"] == first["plots"] - 1

@@ -92,8 +92,8 @@ def test_flattery_joins_the_two_rules(summary):
 
 
 def test_grid_map_places_configurations(store):
-    rows = store.results("validation", labels="causal", horizon=2.0, predictor="QRNN-MCC")
-    (heat,) = grids.heat_map(rows).data
+    tried = store.tried(labels="causal", horizon=2.0, predictor="QRNN-MCC")
+    (heat,) = grids.heat_map(tried).data
     assert list(heat.x) == ["10 / 10", "30 / 10"]
     assert list(heat.y) == ["0.02 / 2", "0.02 / adaptive", "0.1 / 2", "0.1 / adaptive"]
     assert np.asarray(heat.z) == pytest.approx(3.6)
@@ -101,8 +101,8 @@ def test_grid_map_places_configurations(store):
 
 
 def test_diverged_runs_are_told_on_the_grid(store):
-    rows = store.results("validation", labels="lookahead", horizon=2.0, predictor="QRNN-MCC")
-    (heat,) = grids.heat_map(rows).data
+    tried = store.tried(labels="lookahead", horizon=2.0, predictor="QRNN-MCC")
+    (heat,) = grids.heat_map(tried).data
     assert "1 of 9 runs diverged" in heat.customdata[0][0]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quatcast.data import Recording, simulated
-from quatcast.evaluation.records import NewTrace, Result, Timing
+from quatcast.evaluation.records import NewTrace, Result, Timing, Tried
 from quatcast.evaluation.store import Store
 
 ROW = Result("test", "causal", 2.0, "LMS", {"rate": 0.1}, "a", 0, "regular", 1.5, 0.5, 1.0, 0.2, 4.0, False, 0.001)
@@ -22,7 +22,24 @@ ROWS = [
 def test_results_come_back_as_they_were(store: Store) -> None:
     store.add(ROWS)
     assert repr(sorted(store.results(), key=repr)) == repr(sorted(ROWS, key=repr))
-    assert store.keys() == {row.key for row in ROWS}
+
+
+def test_seeds_and_counts_of_a_stage(store: Store) -> None:
+    store.add([*ROWS, replace(ROW, seed=300)])
+    assert store.seeds("test") == {ROWS[0].key[:-1]: {0, 1, 300}, ROWS[3].key[:-1]: {0}}
+    assert (store.count("validation"), store.count("test")) == (1, 4)
+
+
+def test_what_was_tried_is_the_mean_over_the_runs_that_stayed_finite(store: Store) -> None:
+    base = replace(ROW, stage="validation")
+    lost = replace(base, seed=2, rmse=math.nan, diverged=True)
+    other = {"configuration": {"rate": 0.2}}
+    store.add([base, replace(base, seed=1, rmse=2.5), lost, replace(lost, **other), replace(ROW, rmse=9.0)])
+    one, all_lost = store.tried()
+    assert one == Tried("causal", 2.0, "LMS", {"rate": 0.1}, "a", rmse=2.0, runs=3, diverged=1)
+    assert (all_lost.configuration, all_lost.runs, all_lost.diverged) == ({"rate": 0.2}, 1, 1)
+    assert math.isnan(all_lost.rmse)
+    assert store.tried(predictor="QLMS") == store.tried(horizon=0.5) == store.tried(labels="lookahead") == []
 
 
 @pytest.mark.parametrize(

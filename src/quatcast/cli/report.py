@@ -20,6 +20,6 @@ def report(
 
     path = store / STORE if store.is_dir() else store
     with Store(path) as opened:
-        if not opened.results("test"):
+        if not opened.count("test"):
             raise ValueError(f"{path}: holds no test results yet; `quatcast compare` goes on where it was stopped")
     say(f"Report: {write(path, out or path.parent)}")

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -26,7 +26,7 @@ from quatcast.data.recording import Recording
 from quatcast.evaluation.execution import Workers
 from quatcast.evaluation.metrics import score
 from quatcast.evaluation.predictors import Batch, Predictor, find
-from quatcast.evaluation.records import Configuration, Key, NewTrace, Result, Stage, canonical
+from quatcast.evaluation.records import Configuration, Key, NewTrace, Result, Stage, Tried, Unseeded, canonical
 from quatcast.evaluation.settings import Settings
 from quatcast.evaluation.store import Store
 from quatcast.forecaster import Forecasts, Labels
@@ -248,19 +248,16 @@ def _traces(job: Job, forecasts: Forecasts, diverged: NDArray[np.bool_]) -> list
     return traces
 
 
-def choose(results: Sequence[Result]) -> dict[Case, Configuration]:
+def choose(tried: Iterable[Tried]) -> dict[Case, Configuration]:
     """Best configuration of each case: fewest diverged runs, then smallest mean RMSE over the others."""
-    cases: dict[Case, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
-    for result in results:
-        case = (result.labels, result.horizon, result.predictor, result.recording)
-        cases[case][canonical(result.configuration)].append(result)
-    return {case: min(tried.items(), key=_rank)[1][0].configuration for case, tried in cases.items()}
+    cases: dict[Case, list[Tried]] = defaultdict(list)
+    for one in tried:
+        cases[one.labels, one.horizon, one.predictor, one.recording].append(one)
+    return {case: min(found, key=_rank).configuration for case, found in cases.items()}
 
 
-def _rank(tried: tuple[str, list[Result]]) -> tuple[int, float, str]:
-    text, results = tried
-    finite = [result.rmse for result in results if not result.diverged]
-    return len(results) - len(finite), float(np.mean(finite)) if finite else np.inf, text
+def _rank(one: Tried) -> tuple[int, float, str]:
+    return one.diverged, np.inf if np.isnan(one.rmse) else one.rmse, canonical(one.configuration)
 
 
 Progress = Callable[[Stage, float, float], None]
@@ -287,7 +284,7 @@ def compare(
 
     def do(stage: Stage, configurations: Callable[[Case], Sequence[Configuration]]) -> int:
         jobs = plan(stage, recordings, settings, configurations)
-        stored = store.keys()
+        stored = store.seeds(stage)
         total, runs = sum(job.cost for job in jobs), 0
         # A batch is stored whole, but one that the settings have grown since may be there in part.
         left = [job for job in (_without(job, stored) for job in jobs) if job.runs]
@@ -305,16 +302,22 @@ def compare(
     grids = {name: settings.configurations(name) for name in settings.predictors}
     # Where there is but one configuration there is nothing to choose.
     count = do("validation", lambda case: grids[case[2]] if len(grids[case[2]]) > 1 else [])
-    chosen: Mapping[Case, Configuration] = choose(store.results("validation"))
+    chosen: Mapping[Case, Configuration] = choose(store.tried())
     count += do("test", lambda case: [chosen.get(case, grids[case[2]][0])])
     if not store.meta().get("finished"):
         store.add_meta(finished=_now())
     return count
 
 
-def _without(job: Job, stored: Set[Key]) -> Job:
-    """Job less the runs that are stored."""
-    return replace(job, runs=tuple(run for run in job.runs if job.key(run) not in stored))
+def _without(job: Job, stored: Mapping[Unseeded, Set[int]]) -> Job:
+    """Job less the runs whose seeds are stored."""
+    left: list[Run] = []
+    # One look at a configuration for all of its seeds, which follow each other: there may be a million runs.
+    for _, alike in groupby(job.runs, key=lambda run: (run.predictor.name, run.configuration)):
+        runs = list(alike)
+        done = stored.get(job.key(runs[0])[:-1], set())
+        left += [run for run in runs if run.seed not in done]
+    return replace(job, runs=tuple(left))
 
 
 def _register(recordings: Sequence[Recording], settings: Settings, store: Store) -> None:

@@ -69,6 +69,32 @@ class Result:
 
 Key = tuple[str, str, float, str, str, str, int]
 """Stage, labels, horizon, predictor, canonical configuration, recording, seed."""
+Unseeded = tuple[str, str, float, str, str, str]
+"""A key without its seed."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """How one configuration did in the validation of one recording.
+
+    Attributes
+    ----------
+    labels, horizon, predictor, configuration, recording
+        See `Result`.
+    rmse
+        Mean over the runs that did not diverge, NaN where all did.
+    runs, diverged
+        How many runs there are, and how many of them diverged.
+    """
+
+    labels: Labels
+    horizon: float
+    predictor: str
+    configuration: Configuration
+    recording: str
+    rmse: float
+    runs: int
+    diverged: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,10 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.data.recording import Recording
-from quatcast.evaluation.records import Key, NewTrace, Result, Stage, Timing, Trace, canonical
+from quatcast.evaluation.records import (
+    Key,
+    NewTrace,
+    Result,
+    Stage,
+    Timing,
+    Trace,
+    Tried,
+    Unseeded,
+    canonical,
+)
 from quatcast.forecaster import Labels
 
-__all__ = ["Key", "NewTrace", "Result", "Stage", "Store", "Timing", "Trace", "canonical", "fingerprint"]
+__all__ = ["Key", "NewTrace", "Result", "Stage", "Store", "Timing", "Trace", "Tried", "canonical", "fingerprint"]
 
 VERSION = 1
 """Of the tables below; a file with another one is refused."""
@@ -170,10 +180,35 @@ class Store:
 
     # Reading.
 
-    def keys(self) -> set[Key]:
-        """Keys of all results."""
-        columns = "stage, labels, horizon, predictor, configuration, recording, seed"
-        return set(self._db.execute(f"SELECT {columns} FROM results"))
+    def count(self, stage: Stage) -> int:
+        """How many results of a stage there are."""
+        (found,) = self._db.execute("SELECT count(*) FROM results WHERE stage = ?", [stage]).fetchone()
+        return int(found)
+
+    def seeds(self, stage: Stage) -> dict[Unseeded, set[int]]:
+        """Seeds of a stage's results, by the rest of their keys."""
+        columns = "stage, labels, horizon, predictor, configuration, recording"
+        found = self._db.execute(
+            f"SELECT {columns}, group_concat(seed) FROM results WHERE stage = ? GROUP BY {columns}", [stage]
+        )
+        return {tuple(rest): {int(seed) for seed in seeds.split(",")} for *rest, seeds in found}
+
+    def tried(
+        self, *, labels: Labels | None = None, horizon: float | None = None, predictor: str | None = None
+    ) -> list[Tried]:
+        """What each configuration came to in the validation, recording by recording.
+
+        The means are taken by the database: an experiment may have a million runs.
+        """
+        where, values = _where(stage="validation", labels=labels, horizon=horizon, predictor=predictor)
+        columns = "labels, horizon, predictor, configuration, recording"
+        found = self._db.execute(
+            f"SELECT {columns}, avg(rmse), count(*), sum(diverged) FROM results {where} GROUP BY {columns}", values
+        )
+        return [
+            Tried(rule, ahead, name, json.loads(text), recording, math.nan if rmse is None else rmse, runs, diverged)
+            for rule, ahead, name, text, recording, rmse, runs, diverged in found
+        ]
 
     def results(
         self,

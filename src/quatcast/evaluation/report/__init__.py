@@ -82,7 +82,8 @@ def _page(store: Store, summary: Summary, traces: Sequence[Trace], shown: dict[s
     what = [f"{count} recording{'s' if count != 1 else ''}", f"data set {escape(data)}" if data else ""]
     if summary.results:
         what.append(f"horizon {', '.join(f'{h:g}' for h in summary.horizons)} s")
-    what.append(escape(meta.get("finished") or meta.get("started", ""))[:10])
+    date = escape((meta.get("finished") or meta.get("started", ""))[:10])
+    what.append(f"<time>{date}</time>" if date else "")
     page = Page("Comparison of forecasters", " · ".join(word for word in what if word))
     page.add("verdict", "Verdict", *_verdict(store, summary, page))
     if summary.results:
@@ -111,8 +112,7 @@ def _verdict(store: Store, summary: Summary, page: Page) -> Iterator[str]:
             "tested.</p>"
         )
     if not summary.results:
-        stored = store.keys()
-        yield f"<p>No test results yet; {len(stored):,} runs of the validation are stored.</p>"
+        yield f"<p>No test results yet; {store.count('validation'):,} runs of the validation are stored.</p>"
         return
     yield f"<div class='cards'>{verdict.cards(summary)}</div>"
     yield from (f"<p>{text}</p>" for text in verdict.paragraphs(summary))

@@ -166,8 +166,8 @@ def _diverged(summary: Summary) -> str:
 
 
 def _amount(one: Estimate, recordings: int) -> str:
-    margin = f"<span class='pm'> ± {one.margin:.3f}</span>" if one.runs > recordings else ""
-    return f"<span class='amount'>{one.mean:.3f}{margin} mm</span>"
+    margin = f" <span class='pm'>± {one.margin:.3f}</span>" if one.runs > recordings else ""
+    return f"<span class='amount'>{one.mean:.3f}{margin}&nbsp;mm</span>"
 
 
 def _list(words: list[str]) -> str:

@@ -1,0 +1,81 @@
+"""How far rounding carries: the same runs, done in batches of other sizes or on other hardware.
+
+    python benchmarks/rounding.py runs/ONE/results.sqlite runs/OTHER/results.sqlite
+
+takes two stores of `quatcast compare` and looks at the runs that are in both: same label rule, predictor,
+configuration, recording and seed. A run's batch decides in which order some of its sums are taken, and so its last
+digits; where learning is fast and chaotic they grow.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Iterator
+
+from quatcast.evaluation.protocol import choose
+from quatcast.evaluation.records import canonical
+from quatcast.evaluation.report.comparison import words
+from quatcast.evaluation.store import Store
+from quatcast.evaluation.summary import Summary
+
+SAME = 1e-6
+"""Relative difference of two RMSE that counts as none."""
+
+DIFFERENCES = f"""
+WITH pairs AS (
+    SELECT *, json_extract(configuration, '$.rate') AS rate, a.rmse AS one, b.rmse AS other
+    FROM main.results AS a JOIN second.results AS b
+    USING (stage, labels, horizon, predictor, configuration, recording, seed)
+    WHERE stage = 'validation' AND one IS NOT NULL AND other IS NOT NULL
+), means AS (
+    SELECT labels, predictor, rate, count(*) AS runs, avg(one) AS one, avg(other) AS other,
+        sum(abs(one - other) > {SAME} * min(one, other)) AS differ, max(abs(one - other) / min(one, other)) AS most
+    FROM pairs GROUP BY labels, horizon, predictor, configuration, recording
+)
+SELECT labels, predictor, rate, sum(runs), 100.0 * sum(differ) / sum(runs), 100 * max(most),
+    100 * max(abs(one - other) / min(one, other)), 100 * avg(abs(one - other) / min(one, other))
+FROM means GROUP BY labels, predictor, rate
+"""
+"""Validation by rate: runs, share that differs, most of a run, most and mean of a mean over seeds, all in per cent."""
+
+
+def main(first: str, second: str) -> None:
+    """Print what differs in the validation, and the choices that turned on it."""
+    with Store(first) as one, Store(second) as other:
+        choices = list(turned(one, other))
+    db = sqlite3.connect(first)
+    db.execute("ATTACH ? AS second", [second])
+    print("validation                rate    runs  differ   at most  means over seeds: at most  typically")
+    for labels, predictor, rate, runs, differ, most, highest, typical in db.execute(DIFFERENCES):
+        print(
+            f"{labels:10s} {predictor:12s} {rate or '':>6} {runs:7d} {differ:6.1f}% {most:8.3g}% "
+            f"{highest:24.2g}% {typical:9.1g}%"
+        )
+    db.close()
+    print(*choices or ["every choice by validation is the same"], sep="\n")
+
+
+def turned(*stores: Store) -> Iterator[str]:
+    """Cases with the same grid in which the validations chose differently, and what the tests then gave."""
+    tried = [store.tried() for store in stores]
+    grids = [{(one.predictor, canonical(one.configuration)) for one in of_one} for of_one in tried]
+    apart = {predictor for predictor, _ in grids[0] ^ grids[1]}
+    first, second = map(choose, tried)
+    tests = [Summary(store.results("test")) for store in stores]
+    for case in sorted(first.keys() & second.keys()):
+        labels, horizon, predictor, recording = case
+        if predictor in apart or first[case] == second[case]:
+            continue
+        yield f"{labels} {predictor} {recording}: {words(first[case])} | {words(second[case])}"
+        for name, found in (
+            (recording, [test.of_recording(labels, horizon, predictor, recording) for test in tests]),
+            ("all recordings", [test.of_group(labels, horizon, predictor) for test in tests]),
+        ):
+            yield f"    test RMSE, {name}: {' | '.join(f'{e.mean:.3f} ± {e.margin:.3f} mm' for e in found if e)}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -255,14 +255,16 @@ def _reach(squared: Array, limit: Array) -> Reach:
     """
     xp, (runs, n) = namespace(squared), squared.shape
     above = squared > limit[:, None]
-    deepest = np.flatnonzero(fetch(above if runs == 1 else xp.any(above, axis=0)))
-    depth = int(deepest[-1]) + 2 if deepest.size else 1
-    if runs == 1 or min(depth, n) == 1:
-        return Reach(min(depth, n), depth <= n, None)
-    to_come = xp.cumulative_sum(xp.flip(xp.astype(above[:, : min(depth, n) - 1], squared.dtype), axis=1), axis=1)
-    newest = xp.ones_like(to_come[:, :1])
-    alive = xp.concat([xp.astype(to_come > 0.0, squared.dtype), newest], axis=1)
-    return Reach(min(depth, n), depth <= n, alive)
+    if runs == 1:
+        last = np.flatnonzero(fetch(above))
+        most = int(last[-1]) + 2 if last.size else 1
+        return Reach(min(most, n), most <= n, None)
+    back = xp.arange(1, n + 1, dtype=squared.dtype, device=squared.device)
+    # One moment more than the last after which λ is above its limit, and at least one.
+    needed = xp.max(xp.astype(above, squared.dtype) * back, axis=1) + 1.0
+    most = int(xp.max(needed))
+    alive = xp.flip(back[: min(most, n)]) <= needed[:, None]
+    return Reach(min(most, n), most <= n, xp.astype(alive, squared.dtype))
 
 
 def _masked(E: Array, alive: Array) -> Array:

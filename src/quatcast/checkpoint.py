@@ -83,7 +83,7 @@ def read(path: str | os.PathLike[str]) -> Any:
             outline = json.loads(str(archive["outline"]))
             arrays = {name: archive[name] for name in archive.files if name != "outline"}
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: not a file that quatcast saved ({error})") from error
+        raise ValueError(f"{path}: not a file that quatcast saved, or not the whole of it") from error
     if outline.get("format") != _FORMAT:
         raise ValueError(f"{path}: format {outline.get('format')!r}, this version reads {_FORMAT!r}")
 

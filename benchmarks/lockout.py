@@ -1,8 +1,8 @@
 """Whether a kernel locked out: the worst test RMSE of the correntropy over that of the square error, a recording each.
 
-    python benchmarks/lockout.py runs/…/results.sqlite
+    python benchmarks/lockout.py runs/…
 
-takes a store of `quatcast compare` with QRNN-MCC and QRNN-MSE, or RNN-MCC and RNN-MSE, such as that of
+takes a folder or a store of `quatcast compare` with QRNN-MCC and QRNN-MSE, or RNN-MCC and RNN-MSE, such as that of
 examples/adaptive-kernel.toml. Runs are held against the mean of MSE over the seeds, and against MSE of the same seed.
 """
 
@@ -14,6 +14,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from quatcast.cli.compare import store_file
 from quatcast.evaluation.store import Store
 
 LIMIT = 1.5
@@ -23,7 +24,7 @@ LIMIT = 1.5
 def main(path: str) -> None:
     """Print a line a network, label rule and recording, and whether every run stayed within the limit."""
     errors: dict[tuple[str, str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    with Store(path) as store:
+    with Store(store_file(path)) as store:
         for result in store.results("test"):
             network, _, loss = result.predictor.partition("-")
             error = math.inf if result.diverged else result.rmse
@@ -47,4 +48,7 @@ def main(path: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    main(sys.argv[1])
+    try:
+        main(sys.argv[1])
+    except (ValueError, OSError) as error:
+        sys.exit(str(error))

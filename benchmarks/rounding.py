@@ -1,8 +1,8 @@
 """How far rounding carries: the same runs, done in batches of other sizes or on other hardware.
 
-    python benchmarks/rounding.py runs/ONE/results.sqlite runs/OTHER/results.sqlite
+    python benchmarks/rounding.py runs/ONE runs/OTHER
 
-takes two stores of `quatcast compare` and looks at the runs that are in both: same label rule, predictor,
+takes two folders or stores of `quatcast compare` and looks at the runs that are in both: same label rule, predictor,
 configuration, recording and seed. A run's batch decides in which order some of its sums are taken, and so its last
 digits; where learning is fast and chaotic they grow.
 """
@@ -13,6 +13,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 
+from quatcast.cli.compare import store_file
 from quatcast.evaluation.protocol import choose
 from quatcast.evaluation.records import canonical
 from quatcast.evaluation.report.comparison import words
@@ -42,10 +43,11 @@ FROM means GROUP BY labels, predictor, rate
 
 def main(first: str, second: str) -> None:
     """Print what differs in the validation, and the choices that turned on it."""
-    with Store(first) as one, Store(second) as other:
+    paths = [store_file(path) for path in (first, second)]
+    with Store(paths[0]) as one, Store(paths[1]) as other:
         choices = list(turned(one, other))
-    db = sqlite3.connect(first)
-    db.execute("ATTACH ? AS second", [second])
+    db = sqlite3.connect(paths[0])
+    db.execute("ATTACH ? AS second", [str(paths[1])])
     print("validation                rate    runs  differ   at most  means over seeds: at most  typically")
     for labels, predictor, rate, runs, differ, most, highest, typical in db.execute(DIFFERENCES):
         print(
@@ -78,4 +80,7 @@ def turned(*stores: Store) -> Iterator[str]:
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except (ValueError, OSError) as error:
+        sys.exit(str(error))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from quatcast import MCC, QRNN, Adam, Learner, checkpoint
+from quatcast.gate import Gate
 from quatcast.replay import Replay
 
 CONTINUE = """
@@ -86,3 +87,14 @@ def test_a_cut_file_is_refused(tmp_path):
     (tmp_path / "cut.npz").write_bytes(content[: len(content) // 2])
     with pytest.raises(ValueError, match=r"cut\.npz: not a file that quatcast saved"):
         Learner.load(tmp_path / "cut.npz")
+
+
+def test_a_learner_is_not_read_from_the_file_of_a_forecaster(tmp_path):
+    Gate(10.0).save(tmp_path / "gate.npz")
+    with pytest.raises(ValueError, match=r"gate\.npz: holds a Gate, not a QRNN"):
+        QRNN.load(tmp_path / "gate.npz")
+
+
+def test_numbers_of_numpy_are_kept_as_numbers(tmp_path):
+    checkpoint.write(tmp_path / "n.npz", {"a": np.int64(3), "b": np.float32(0.5), "c": np.bool_(True)})
+    assert checkpoint.read(tmp_path / "n.npz") == {"a": 3, "b": 0.5, "c": True}

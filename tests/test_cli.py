@@ -10,8 +10,10 @@ import pytest
 
 from quatcast import __version__
 from quatcast.cli import run
+from quatcast.cli.compare import cell
 from quatcast.data import Recording, read_csv, simulated, write_csv
 from quatcast.evaluation import Store, score
+from quatcast.evaluation.metrics import Estimate
 from quatcast.forecaster import Forecaster
 from quatcast.learners import LMS
 from quatcast.optimizers import SGD
@@ -41,23 +43,44 @@ ERRORS = [
     (["compare", "--predictors", "LMS,ARIMA"], "predictors: 'ARIMA' is not known"),
     (["compare", "--labels", "both"], "labels: one of causal, lookahead expected"),
     (["compare", "--horizon", "soon"], "--horizon: seconds expected, not 'soon'"),
-    (["compare", "--horizon", "-1"], "horizons: a positive number expected"),
+    (["compare", "--horizon", "-1"], "horizons: a positive number of seconds expected, not -1.0"),
+    (["compare", "--horizon", "nan"], "horizons: a positive number of seconds expected, not nan"),
     (["compare", "--horizon", "0.03"], "horizons: 0.03 s are 0.3 samples"),
     (["compare", "--test-seeds", "0"], "test_seeds: a positive whole number"),
     (["compare", "--workers", "many"], "--workers"),
     (["compare", "--data", "none.csv"], 'data: "simulated", "extmarker" or a file expected, but there is no file'),
     (["compare", "--data", "extmarker", "--data-dir", "nowhere"], "nowhere is not the ExtMarker folder"),
     (["compare", "--seconds", "30"], "recording 'sim-1-talk': has 300 samples"),
-    (["compare", "--settings", "none.toml"], "none.toml"),
+    (["compare", "--data", "norate.csv"], "no column of times to take the rate from; add one named `time`"),
+    (["compare", "--labels", "lookahead", "--predictors", "recommended"], "no lookahead labels for recommended"),
+    (["compare", "--out", "walk.csv"], "walk.csv: is a file, not a folder"),
+    (["compare", "--settings", "none.toml"], "none.toml: there is no such file or folder"),
     (["compare", "--settings", "bad.toml"], "bad.toml: grids.LMS.speed: LMS has no such setting"),
     (["compare", "--device", "abacus"], 'device: "cpu", "cuda" or an installed array library, not \'abacus\''),
-    (["forecast", "none.csv"], "none.csv"),
+    (["forecast", "none.csv"], "none.csv: there is no such file"),
+    (["forecast", "."], ".: is a folder, not a file"),
+    (["forecast", "walk.csv/inside.csv"], "walk.csv/inside.csv: lies in a file, not in a folder"),
+    (["forecast", "walk.csv", "--predictor", "persistence", "--out", "walk.csv"], "walk.csv: is a file, not a folder"),
+    *(
+        (["forecast", "walk.csv", "--horizon", given], f"--horizon: a positive number of seconds expected, not {given}")
+        for given in ("inf", "nan", "-1.0", "0.0")
+    ),
+    (["forecast", "walk.csv", "--horizon", "1e300"], "--horizon: 1e+300 s are longer than the 64.9 s of walk.csv"),
+    (["forecast", "norate.csv", "--rate", "0"], "rate must be a positive number of Hz, got 0.0"),
+    (["forecast", "walk.csv", "--device", "tpu"], 'device: "cpu", "cuda" or an installed array library, not \'tpu\''),
+    (["forecast", "walk.csv", "--seed", "-1"], "Invalid value for '--seed'"),
     (["forecast", "walk.csv", "--predictor", "ARIMA"], "'ARIMA' is not known"),
     (["forecast", "walk.csv", "--labels", "none"], "--labels: causal with recommended"),
     (["forecast", "walk.csv", "--predictor", "LMS", "--set", "hidden=3"], "--set hidden: LMS has no such setting"),
     (["forecast", "walk.csv", "--predictor", "LMS", "--set", "lags"], "--set: NAME=VALUE expected, not 'lags'"),
     (["forecast", "short.csv", "--predictor", "LMS"], "recording 'short'"),
     (["data", "show", "none.csv"], "there is no file 'none.csv'"),
+    (["data", "show", "norate.csv"], "no column of times to take the rate from; add one named `time`"),
+    *(
+        (["data", "simulate", "--seconds", given], f"seconds must be at least one sample (0.1 s) and at most {most}")
+        for given, most in (("inf", "1e+06, got inf"), ("nan", "1e+06, got nan"), ("-1", "1e+06, got -1.0"))
+    ),
+    (["data", "simulate", "--seed", "-1"], "Invalid value for '--seed'"),
     (["data", "simulate", "--glitches", "2"], "glitches is a probability"),
     (["report", "none.sqlite"], "none.sqlite: there is no such file"),
     (["report", "walk.csv"], "walk.csv: not a store of quatcast"),
@@ -72,6 +95,7 @@ def test_errors_are_one_line_and_exit_code_2(
     arguments: list[str], words: str, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     Path("bad.toml").write_text("[grids.LMS]\nspeed = [1.0]\n")
+    Path("norate.csv").write_text("1,2,3\n4,5,6\n")
     short = simulated(seconds=10)[0]
     write_csv(short, "short.csv")
     assert run(arguments) == 2
@@ -104,6 +128,43 @@ def test_version_and_help(capfd: pytest.CaptureFixture[str]) -> None:
     assert all(word in out for word in ("list", "fetch", "simulate", "show"))
 
 
+def test_help_tells_the_defaults(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for command, defaults in (
+        ("compare", ["all", "both", "2", "quick", "runs/DATA-PROFILE", "one a core"]),
+        ("forecast", ["recommended"]),
+        ("report", ["that of the store"]),
+    ):
+        assert run([command, "--help"]) == 0
+        out = capfd.readouterr().out
+        assert all(f"[default: ({default})]" in out for default in defaults)
+
+
+def test_running_out_of_memory_gives_advice_that_can_be_followed(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("quatcast.data.read_csv", full)
+    monkeypatch.setattr("quatcast.evaluation.sources.load", full)
+    assert run(["forecast", "walk.csv"]) == 2
+    assert "--set" in capfd.readouterr().err
+    assert run(["compare"]) == 2
+    assert "--max-runs" in capfd.readouterr().err
+
+
+def test_an_interrupt_is_one_line(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("quatcast.data.simulated", interrupt)
+    assert run(["data", "simulate"]) == 130
+    assert capfd.readouterr().err == "quatcast: interrupted\n"
+
+
 def test_help_is_quick_because_nothing_heavy_is_loaded() -> None:
     code = (
         "import sys; from quatcast.cli import run; run(['--help']); "
@@ -121,6 +182,7 @@ def test_compare_ends_with_the_report_and_does_nothing_twice(folder: Path, capfd
     report = Path(out.splitlines()[-1].removeprefix("Report: "))
     assert report.is_file()
     assert "persistence" in out
+    assert "±" not in out
     with Store("here/results.sqlite") as store:
         results, meta = store.results(), store.meta()
         assert {r.horizon for r in results} == {0.3, 0.5}
@@ -140,6 +202,11 @@ def test_compare_ends_with_the_report_and_does_nothing_twice(folder: Path, capfd
     assert report.is_file()
     assert run([*command, "--labels", "causal"]) == 2
     assert "holds an experiment with other settings; labels: results of 'lookahead'" in capfd.readouterr().err
+
+
+def test_an_interval_is_shown_where_recordings_were_run_more_than_once() -> None:
+    assert cell(Estimate(1.5, 0.0, runs=9, diverged=0), recordings=9) == "1.50"
+    assert cell(Estimate(1.5, 0.25, runs=16, diverged=2), recordings=9) == "1.50 ± 0.25, 2 diverged"
 
 
 def test_forecast_writes_a_table_and_a_figure(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -175,6 +242,17 @@ def test_data_commands(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = capfd.readouterr().out
     assert "sim-1-talk" in out
     assert "hip" in out
+
+
+@pytest.mark.parametrize(("benchmark", "stores"), [("lockout", 1), ("rounding", 2)])
+def test_benchmarks_take_folders_and_name_what_is_missing(benchmark: str, stores: int, folder: Path) -> None:
+    Store("here/results.sqlite", create=True).close()
+    script = Path(__file__).parents[1] / "benchmarks" / f"{benchmark}.py"
+    command = [sys.executable, str(script)]
+    assert subprocess.run([*command, *["here"] * stores], capture_output=True, check=False).returncode == 0
+    done = subprocess.run([*command, *["nowhere"] * stores], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["nowhere: there is no such file; `quatcast compare` writes one"]
 
 
 def test_bench_stores_its_times(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -229,3 +229,13 @@ def test_a_saved_tree_does_not_change_afterwards():
 def test_bad_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         QELM(**settings)
+
+
+@pytest.mark.parametrize("large", [1e3, 1e6, 1e9])
+def test_inputs_far_larger_than_all_before_are_fitted_as_well(large):
+    learner, errors = Ridge(regularization=30.0, refit=10), []
+    for t in range(300):
+        scale = 1e-3 if t < 100 else large
+        wave = scale * np.sin(0.1 * (t + np.arange(8)))
+        errors.append(float(learner.update(wave[:6], wave[7:]).error[0]) / scale)
+    assert np.max(np.abs(errors[200:])) < 1e-4

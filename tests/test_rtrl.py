@@ -196,3 +196,11 @@ def test_frozen_gradient_equals_the_sum_over_mu_of_the_paper(sigma):
     packed = np.concatenate([array.reshape(-1, 4) for array in found.values()])
     np.testing.assert_allclose(packed, expected, atol=1e-6)
     assert np.abs(expected).max() > 1e-2
+
+
+def test_a_slope_of_a_custom_activation_may_be_one_number():
+    steps = []
+    for seeds in (3, [3, 3]):
+        learner = QRNN((3,), activation=(lambda f: 0.5 * f, lambda f: 0.5), seeds=seeds)
+        steps.append([learner.update(u, y).prediction for u, y in zip(*signal(20, 4), strict=True)])
+    np.testing.assert_allclose(steps[0], np.array(steps[1])[:, 1], atol=1e-12)

@@ -151,3 +151,11 @@ def test_turning_space_turns_the_numbers_when_a_channel_has_one_scale(target):
     assert not np.allclose(
         plain.goal(x[3], x[6])[:, 1:] @ turn.T, by_coordinate.goal(x[3] @ turn.T, x[6] @ turn.T)[:, 1:]
     )
+
+
+@pytest.mark.parametrize("scale_by", ["coordinate", "channel"])
+def test_what_never_moves_keeps_its_unit_though_its_mean_is_rounded(scale_by):
+    x = np.full((300, 2, 3), (10.1, -33.3, 712.7))
+    embedding = Embedding.fit(x, as_delays(4), 3, "displacement", scale_by, H)
+    np.testing.assert_array_equal(embedding.spread, np.ones((2, 3)))
+    np.testing.assert_array_equal(embedding.loudness, np.ones((4, 2, 3)))

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-_FORMAT = "quatcast-1"
+_FORMAT = "quatcast-2"
 
 
 class Kept:
@@ -64,8 +64,8 @@ def write(path: str | os.PathLike[str], tree: Any) -> None:
             return {"deque": [node.maxlen, [describe(value) for value in node]]}
         if isinstance(node, list | tuple):
             return {"tuple" if isinstance(node, tuple) else "list": [describe(value) for value in node]}
-        if node is None or isinstance(node, bool | int | float | str):
-            return {"value": node}
+        if node is None or isinstance(node, bool | int | float | str | np.generic):
+            return {"value": node.item() if isinstance(node, np.generic) else node}
         raise TypeError(f"a checkpoint cannot keep {node!r} of type {type(node).__name__}")
 
     outline = json.dumps({"format": _FORMAT, "tree": describe(tree)})

@@ -28,7 +28,7 @@ from quatcast.backend import fetch
 
 BLOCK = 24
 """Inputs after which all rows of A but as many are added up, whatever the depth of the walk, so that the order of sums
-in a run does not depend on how deep its neighbours walk."""
+in a run depends little on how deep its neighbours walk."""
 
 
 ROOM = 2
@@ -103,7 +103,7 @@ class Deferred:
         xp, d = namespace(E), self._algebra.dimension
         first, last = self._newest(E)
         terms = (E @ E[:, ::d, :].mT) * self._gram[first:last, first // d : last // d]
-        # One after the other, so that moments that only a neighbour walks through, zeros in front, change no bit.
+        # One after the other: moments that only a neighbour walks through are zeros in front.
         half = xp.cumulative_sum(xp.sum(terms, axis=1), axis=1)[:, -1]
         # What rounding leaves of a sum that cancels may be negative.
         return 2.0 * xp.abs(half)
@@ -203,7 +203,7 @@ class Deferred:
         self._depth, self._waiting = state["depth"], state["waiting"]
         xp, device = namespace(self._base), self._base.device
         self._base, self._coefficients, self._gram, inputs = (
-            xp.asarray(state[name], device=device) for name in ("base", "coefficients", "gram", "inputs")
+            xp.asarray(state[name], device=device, copy=True) for name in ("base", "coefficients", "gram", "inputs")
         )
         self._inputs[: inputs.shape[0], :] = inputs
 

@@ -168,7 +168,7 @@ class MCC:
 
     def __post_init__(self) -> None:
         for sigma in np.asarray(self.sigma, dtype=object).flat:
-            if sigma != "adaptive" and not (isinstance(sigma, Real) and float(sigma) > 0.0):
+            if sigma != "adaptive" and not (isinstance(sigma, Real) and float(sigma) > 1e-150):
                 raise ValueError(f'sigma: must be positive or "adaptive", not {sigma!r}')
         if self.scope not in ("joint", "channel"):
             raise ValueError(f'scope: "joint" or "channel", not {self.scope!r}')

@@ -250,8 +250,9 @@ def _drive(v: Array, W: Array | Deferred) -> Array:
 def _reach(squared: Array, limit: Array) -> Reach:
     """How far back a walk has to go, from ‖λ‖² (runs, n) after each moment.
 
-    A run's walk is over when its own λ has died out, however deep the others still go, so that it is the walk that it
-    would have made alone. A run that has become NaN does not keep the others walking.
+    A run's walk is over when its own λ has died out for good, as far as was looked, however deep the others still go:
+    to the tolerance it is the walk that it would have made alone. A run that has become NaN does not keep the others
+    walking.
     """
     xp, (runs, n) = namespace(squared), squared.shape
     above = squared > limit[:, None]

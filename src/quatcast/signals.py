@@ -60,6 +60,10 @@ def decode(algebra: Algebra, numbers: Floats, channels: int, dimensions: int) ->
     return numbers[..., algebra.dimension - dimensions :]
 
 
+STILL = 1e-12
+"""Of the largest coordinate: what moves by less has not moved, but been rounded."""
+
+
 @dataclass(frozen=True)
 class Embedding:
     """Inputs and targets of a learner, scaled.
@@ -97,12 +101,15 @@ class Embedding:
         one, so that turning space turns the inputs and targets too and does nothing else. What never moves in training
         keeps its unit.
         """
+        rounding = STILL * np.abs(training).max(axis=0)
+        if scale_by == "channel":
+            rounding = np.broadcast_to(rounding.max(axis=-1, keepdims=True), rounding.shape)
 
         def size(deviations: Floats) -> Floats:
             power = np.mean(deviations**2, axis=0)
             if scale_by == "channel":
                 power = np.broadcast_to(power.mean(axis=-1, keepdims=True), power.shape)
-            return np.where(power > 0, np.sqrt(power), 1.0)
+            return np.where(np.sqrt(power) > rounding, np.sqrt(power), 1.0)
 
         def moved(steps: int) -> Floats:
             return training[steps:] - training[:-steps] if 0 < steps < len(training) else training[:1] * 0.0

@@ -107,7 +107,7 @@ def test_a_byte_order_mark_and_the_median_step(tmp_path):
         ("t,a.x,a.y,a.z\n0,1,2,3\n,1,2,3\n", "line 3, column 1 (t): times must be given and increase, got nan"),
         ("1,2,3,4\n", "4 columns of positions do not divide into channels of 3"),
         ("t\n1\n2\n", "0 columns of positions do not divide"),
-        ("1,2,3\n4,5,6\n", "no column of times to take the rate from; give the rate"),
+        ("1,2,3\n4,5,6\n", "no column of times to take the rate from; add one named `time`, or"),
         ("t,a.x,a.y,a.z\n0,1,2,3\n", "no column of times to take the rate from"),
         ("t,a.x,a.y,a.z\n", "holds no samples"),
         ("", "holds no samples"),
@@ -132,3 +132,22 @@ def test_files_that_are_no_tables(tmp_path):
 def test_dimensions_are_checked(tmp_path):
     with pytest.raises(ValueError, match="dimensions must be 3 or 4, got 2"):
         read_csv(table(tmp_path, "1,2\n"), dimensions=2)
+
+
+def test_samples_that_the_times_leave_out_are_missing(tmp_path):
+    file = tmp_path / "gap.csv"
+    times = np.delete(np.arange(40) / 10 + 0.01 * np.sin(np.arange(40)), [7, 20, 21, 22])
+    file.write_text("time,a.x,a.y,a.z\n" + "".join(f"{t},{t},1,2\n" for t in times))
+    recording = read_csv(file)
+    assert len(recording) == 40
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(recording.positions[:, 0, 0])), [7, 20, 21, 22])
+    np.testing.assert_allclose(recording.times, np.arange(40) / 10, atol=0.02)
+    kept = ~np.isnan(recording.positions[:, 0, 0])
+    np.testing.assert_array_equal(recording.positions[kept, 0, 0], times)
+
+
+def test_times_that_leave_out_more_than_there_is_are_refused(tmp_path):
+    file = tmp_path / "far.csv"
+    file.write_text("time,a.x,a.y,a.z\n0,0,0,0\n0.1,0,0,0\n0.2,0,0,0\n9,0,0,0\n")
+    with pytest.raises(ValueError, match=r"far\.csv: its times leave out .* 87 of them between 0\.2 and 9 s"):
+        read_csv(file)

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
@@ -69,6 +70,17 @@ def test_an_interrupt_does_not_wait_for_running_tasks() -> None:
     with pytest.raises(KeyboardInterrupt), Workers(local(2)) as workers:
         stop_after_the_first(workers.map(nap, [0.0, 60.0, 60.0]))
     assert time.monotonic() - began < 30
+
+
+def blocked(_: int) -> bool:
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked here")
+def test_interrupts_are_kept_from_workers_from_the_start_and_from_us_not_at_all() -> None:
+    with Workers(local(1)) as workers:
+        assert list(workers.map(blocked, [0])) == [True]
+        assert not blocked(0)
 
 
 def stop_after_the_first(outcomes: Iterator[float]) -> None:

@@ -304,5 +304,8 @@ def test_horizons_in_samples(horizon: float, rate: float, expected: int) -> None
 def test_a_warm_up_that_outlasts_validation_is_refused() -> None:
     fast = Recording("fast", np.random.default_rng(0).normal(size=(900, 1, 3)), np.arange(900) / 25, rate=25.0)
     settings = Settings.of({"predictors": ["recommended"], "labels": ["causal"], "horizons": [0.2]})
-    with pytest.raises(ValueError, match=r"'fast': recommended has its first forecast after 35 s, which at 25 Hz"):
+    with pytest.raises(
+        ValueError,
+        match=r"'fast': recommended makes its first forecast after 35 s, of a sample 0.2 s later, which at 25 Hz",
+    ):
         check([fast], settings)

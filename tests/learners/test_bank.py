@@ -312,3 +312,12 @@ def test_bad_parameters_are_named_and_change_nothing(specimen):
 def test_an_unknown_option_is_named(specimen):
     with pytest.raises(TypeError, match=r"'momentum'|Persistence\(\) takes no arguments"):
         specimen.kind(**specimen.settings, momentum=0.9)
+
+
+def test_learners_of_one_tree_go_their_own_ways(specimen):
+    tree = specimen.trained().to_tree()
+    one, two = Learner.from_tree(tree), Learner.from_tree(tree)
+    before = fingerprint(two)
+    for u, d in specimen.samples(40):
+        one.update(u, d)
+    assert fingerprint(two) == before

@@ -16,11 +16,12 @@ def bench(
     store: Annotated[Path | None, Option(help="Also write the times to the store of an experiment.")] = None,
 ) -> None:
     """Measure the milliseconds that each predictor takes for a sample, on one thread."""
+    from quatcast.cli.compare import store_file
     from quatcast.cli.show import table
     from quatcast.evaluation.published import TABLE_II
     from quatcast.evaluation.store import Store
 
-    kept = Store(store) if store else None
+    kept = Store(store_file(store)) if store else None
     timings = list(measured())
     rows = []
     for timing in timings:

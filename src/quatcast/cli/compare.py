@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 if TYPE_CHECKING:
+    from quatcast.evaluation.metrics import Estimate
     from quatcast.evaluation.settings import Settings
     from quatcast.evaluation.store import Store
 
@@ -18,15 +19,15 @@ def compare(
     data: Annotated[list[str] | None, Option(help="simulated, extmarker, or a file; may be repeated.")] = None,
     data_dir: Annotated[str | None, Option(help="Folder of the ExtMarker files, instead of a download.")] = None,
     seconds: Annotated[float | None, Option(help="Cut recordings to their first seconds; 0 leaves them whole.")] = None,
-    predictors: Annotated[list[str] | None, Option(help="Names, separated by commas [default: all].")] = None,
-    labels: Annotated[list[str] | None, Option(help="causal, lookahead [default: both].")] = None,
-    horizon: Annotated[list[str] | None, Option(help="Seconds ahead, separated by commas [default: 2].")] = None,
-    profile: Annotated[str | None, Option(help="quick, standard or published [default: quick].")] = None,
+    predictors: Annotated[list[str] | None, Option(help="Names, separated by commas.", show_default="all")] = None,
+    labels: Annotated[list[str] | None, Option(help="causal, lookahead.", show_default="both")] = None,
+    horizon: Annotated[list[str] | None, Option(help="Seconds ahead, separated by commas.", show_default="2")] = None,
+    profile: Annotated[str | None, Option(help="quick, standard or published.", show_default="quick")] = None,
     validation_seeds: Annotated[int | None, Option(help="Runs a configuration in validation.")] = None,
     test_seeds: Annotated[int | None, Option(help="Runs in the test.")] = None,
     settings: Annotated[Path | None, Option(help="TOML file of settings; options given here win.")] = None,
-    out: Annotated[str | None, Option(help="Folder of the results [default: runs/DATA-PROFILE].")] = None,
-    workers: Annotated[int | None, Option(help="Worker processes [default: one a core].")] = None,
+    out: Annotated[str | None, Option(help="Folder of the results.", show_default="runs/DATA-PROFILE")] = None,
+    workers: Annotated[int | None, Option(help="Worker processes.", show_default="one a core")] = None,
     cluster: Annotated[str | None, Option(help="Address of a Dask scheduler to work on instead.")] = None,
     device: Annotated[str | None, Option(help="cpu or cuda.")] = None,
     max_runs: Annotated[int | None, Option(help="Most runs computed side by side.")] = None,
@@ -77,14 +78,14 @@ def _run(settings: Settings, report: bool) -> None:
         try:
             with Workers(where) as workers, Shown() as shown:
                 count = protocol.compare(recordings, settings, store, workers, shown.update)
+            if report:
+                _time(store)
+            _summary(store)
+            say(f"{count} runs done now." if count else "Everything was already there: nothing was done again.")
+            say(f"Report: {_report(store, folder)}" if report else f"Results: {store.path}")
         except KeyboardInterrupt:
             kept = f"what was done is kept in {folder}; the same command goes on from there"
             raise Interrupted(f"interrupted; {kept}") from None
-        if report:
-            _time(store)
-        _summary(store)
-        say(f"{count} runs done now." if count else "Everything was already there: nothing was done again.")
-        say(f"Report: {_report(store, folder)}" if report else f"Results: {store.path}")
 
 
 def _time(store: Store) -> None:
@@ -118,12 +119,21 @@ def _summary(store: Store) -> None:
     rows = []
     for name in summary.predictors:
         found = [summary.of_group(labels, horizon, name) for labels, horizon in columns]
-        cells = [
-            f"{e.mean:.2f} ± {e.margin:.2f}{f', {e.diverged} diverged' * bool(e.diverged)}" if e else "" for e in found
-        ]
-        rows.append([name, *cells])
+        rows.append([name, *(cell(e, len(summary.recordings)) if e else "" for e in found)])
     head = [f"{labels}, {horizon:g} s" for labels, horizon in columns]
     table("Test RMSE in mm, mean over the recordings", ["predictor", *head], rows)
+
+
+def cell(found: Estimate, recordings: int) -> str:
+    """Mean, its interval where recordings were run more than once, and how many runs diverged."""
+    interval = f" ± {found.margin:.2f}" if found.runs > recordings else ""
+    return f"{found.mean:.2f}{interval}{f', {found.diverged} diverged' * bool(found.diverged)}"
+
+
+def store_file(path: str | Path) -> Path:
+    """Store in a folder of results, or the store itself."""
+    path = Path(path)
+    return path / STORE if path.is_dir() else path
 
 
 def words(values: list[str] | None) -> list[str] | None:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def forecast(
     file: Annotated[Path, Argument(help="Table of positions: a column of times, 3 or 4 columns a channel.")],
     horizon: Annotated[float, Option(help="Seconds ahead.")] = 0.5,
-    predictor: Annotated[str | None, Option(help="Name of a predictor [default: the recommended one].")] = None,
+    predictor: Annotated[str | None, Option(help="Name of a predictor.", show_default="recommended")] = None,
     set_: Annotated[list[str] | None, Option("--set", help="Setting of the predictor, such as lags=10.")] = None,
     labels: Annotated[str, Option(help="causal, or lookahead, which no live system can do.")] = "causal",
-    seed: Annotated[int, Option(help="Of the initial weights.")] = 0,
+    seed: Annotated[int, Option(help="Of the initial weights.", min=0)] = 0,
     rate: Annotated[float | None, Option(help="Samples a second, where the file has no times.")] = None,
     dimensions: Annotated[int | None, Option(help="Columns a channel, 3 or 4.")] = None,
     out: Annotated[Path, Option(help="Folder of what is written.")] = Path(),
@@ -31,19 +31,29 @@ def forecast(
     """Forecast the recording in a file: a table of forecasts, and a figure of them."""
     from dataclasses import replace
 
+    import numpy as np
+
+    from quatcast.backend import place
     from quatcast.cli.show import say
     from quatcast.data import read_csv, write_csv
     from quatcast.evaluation.predictors import Batch, find
     from quatcast.evaluation.protocol import samples_ahead
+    from quatcast.evaluation.settings import positive
 
+    positive("--horizon", horizon, "number of seconds")
+    # Not every predictor computes there, but every one is asked for a device that exists.
+    place(np.zeros(1), device)
     chosen = find(predictor or "recommended")
     if labels not in chosen.labels:
         raise ValueError(f"--labels: {' or '.join(chosen.labels)} with {chosen.name}, not {labels!r}")
     rule: Labels = "causal" if labels == "causal" else "lookahead"
     configuration = {**chosen.usual, **_settings(chosen, set_ or [])}
     recording = read_csv(file, rate=rate, dimensions=dimensions)
+    if horizon > recording.duration:
+        raise ValueError(f"--horizon: {horizon:g} s are longer than the {recording.duration:g} s of {file}")
     steps = samples_ahead(horizon, recording)
-    made = _forecast(recording, chosen, Batch([configuration], [seed], steps, recording.rate, rule, device))
+    batch = Batch([configuration], [seed], steps, recording.rate, rule, device, recording.channels)
+    made = _forecast(recording, chosen, batch)
     forecasts = replace(made, positions=made.positions.reshape(recording.positions.shape))
     out.mkdir(parents=True, exist_ok=True)
     stem = f"{recording.name}-{chosen.name}-{labels}-{horizon:g}s"
@@ -60,7 +70,7 @@ def forecast(
 
 
 def _write_status(recording: Recording, forecasts: GuardedForecasts, path: Path) -> None:
-    """Write for each sample what was said when it arrived, and the radius of the forecast that was made of it."""
+    """Write for each sample what was said when it arrived, and what came with the forecast that had been made of it."""
     import csv
 
     from quatcast.guarded import Status
@@ -68,11 +78,15 @@ def _write_status(recording: Recording, forecasts: GuardedForecasts, path: Path)
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         names = recording.channels
-        rows.writerow(["time", "status", "reason", *(f"{n} radius" for n in names), *(f"{n} replaced" for n in names)])
+        replaced, radii = [f"{n} replaced" for n in names], [f"{n} radius" for n in names]
+        rows.writerow(["time", "status", "reason", *replaced, "forecast made at", "status then", *radii])
         for t, time_ in enumerate(recording.times):
-            radii = ["" if radius != radius else f"{radius:.4g}" for radius in forecasts.radius[t]]
-            said = [Status(forecasts.status[t]).label, forecasts.reasons[t]]
-            rows.writerow([f"{time_:.6g}", *said, *radii, *(int(replaced) for replaced in forecasts.replaced[t])])
+            now = [f"{time_:.6g}", Status(forecasts.status[t]).label, forecasts.reasons[t]]
+            filled = [int(channel) for channel in forecasts.replaced[t]]
+            made = t - forecasts.horizon
+            then = [f"{recording.times[made]:.6g}", Status(forecasts.status[made]).label] if made >= 0 else ["", ""]
+            around = ["" if radius != radius else f"{radius:.4g}" for radius in forecasts.radius[t]]
+            rows.writerow([*now, *filled, *then, *around])
 
 
 def _settings(predictor: Predictor, given: list[str]) -> dict[str, Any]:
@@ -135,7 +149,9 @@ def _verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
     start = VALIDATION if len(recording) >= 2 * VALIDATION else TRAIN
     # What learns its scales live has its first forecast only when they are known.
     made = np.isfinite(forecasts.positions).all(axis=(-2, -1))
-    start = max(start, int(np.argmax(made)) if made.any() else len(recording))
+    if not made.any():
+        return f"{recording.name}: no sample has a forecast of every channel"
+    start = max(start, int(np.argmax(made)))
     if len(recording) < start + 2:
         return f"{recording.name}: too short to tell how good the forecasts are"
     still = np.full_like(recording.positions, np.nan)

@@ -41,7 +41,7 @@ def fetch() -> None:
 @app.command()
 def simulate(
     out: Annotated[Path, Option(help="Folder of the nine files.")] = Path("simulated"),
-    seed: Annotated[int, Option(help="Other seeds are other people.")] = 0,
+    seed: Annotated[int, Option(help="Other seeds are other people.", min=0)] = 0,
     seconds: Annotated[float | None, Option(help="Length of every recording, instead of its own.")] = None,
     glitches: Annotated[float, Option(help="Probability that a sample of a marker lies by 30 mm.")] = 0.0,
     dropouts: Annotated[float, Option(help="Probability that a sample of a marker is missing.")] = 0.0,

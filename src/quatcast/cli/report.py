@@ -10,15 +10,15 @@ from typer import Argument, Option
 
 def report(
     store: Annotated[Path, Argument(help="The file results.sqlite that compare wrote, or its folder.")],
-    out: Annotated[Path | None, Option(help="Folder of the report [default: that of the store].")] = None,
+    out: Annotated[Path | None, Option(help="Folder of the report.", show_default="that of the store")] = None,
 ) -> None:
     """Write the report and the tables of an experiment, finished or not."""
-    from quatcast.cli.compare import STORE
+    from quatcast.cli.compare import store_file
     from quatcast.cli.show import say
     from quatcast.evaluation.report import write
     from quatcast.evaluation.store import Store
 
-    path = store / STORE if store.is_dir() else store
+    path = store_file(store)
     with Store(path) as opened:
         if not opened.count("test"):
             raise ValueError(f"{path}: holds no test results yet; `quatcast compare` goes on where it was stopped")

@@ -12,6 +12,8 @@ from quatcast.data.corrupt import corrupt
 from quatcast.data.recording import Recording
 
 RATE = 10.0
+LONGEST = 1e6
+"""Seconds of a recording, some eleven days; what is longer would not fit into memory."""
 RESOLUTION = 0.1
 """Of the camera, in mm."""
 CHANNELS = ("lower abdomen", "upper abdomen", "chest")
@@ -97,8 +99,8 @@ def simulated(
     >>> [recording.group[0] for recording in recordings]
     ['i', 'r', 'i', 'i', 'r', 'r', 'i', 'r', 'r']
     """
-    if seconds is not None and seconds * RATE < 1:
-        raise ValueError(f"seconds must be at least one sample ({1 / RATE} s), got {seconds}")
+    if seconds is not None and not 1 / RATE <= seconds <= LONGEST:
+        raise ValueError(f"seconds must be at least one sample ({1 / RATE} s) and at most {LONGEST:g}, got {seconds}")
     recordings = []
     for number, subject in enumerate(SUBJECTS, start=1):
         times = np.arange(round((seconds or subject.seconds) * RATE)) / RATE

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from quatcast.data.recording import Recording
 
 TIME_NAMES = frozenset({"time", "times", "t", "time (s)", "time [s]"})
+MOST_FILLED = 2
+"""Samples in a recording for each one in its file, at most: beyond that the times cannot be right."""
 AXES = {3: "xyz", 4: "wxyz"}
 
 
@@ -65,7 +67,8 @@ def read_csv(
     dimensions
         Columns a channel, 3 or 4; left out, as many as share a channel's name in the header, or else 3.
     rate
-        Samples a second; needed when there is no column of times, and otherwise taken from its median step.
+        Samples a second; needed when there is no column of times, and otherwise taken from its median step. Where
+        the times leave out a sample, one that is missing (NaN) is put.
     name
         Name of the recording; the file's own when left out.
     group
@@ -90,13 +93,20 @@ def read_csv(
            [1.75,  nan, 2.  ]])
     """
     path = Path(path)
+    if rate is not None and not 0 < rate < math.inf:
+        raise ValueError(f"rate must be a positive number of Hz, got {rate}")
     table = _read(path)
     times, columns, values = table.split_time(path)
     dimensions, channels = _layout(path, columns, values.shape[1], dimensions)
     if rate is None:
         if times is None or len(times) < 2:
-            raise ValueError(f"{path}: has no column of times to take the rate from; give the rate in Hz")
+            raise ValueError(
+                f"{path}: has no column of times to take the rate from; add one named `time`, or give the rate in Hz "
+                "where that can be done (read_csv(…, rate=…), quatcast forecast --rate …)"
+            )
         rate = float(1.0 / np.median(np.diff(times)))
+    if times is not None:
+        times, values = _filled(path, times, values)
     return Recording(
         name=path.stem if name is None else name,
         positions=values.reshape(len(values), -1, dimensions),
@@ -105,6 +115,26 @@ def read_csv(
         group=group,
         channels=channels,
     )
+
+
+def _filled(
+    path: Path, times: NDArray[np.float64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Put missing samples where the times leave out one or more."""
+    if len(times) < 2:
+        return times, values
+    gaps = np.diff(times)
+    steps = np.maximum(np.rint(gaps / np.median(gaps)), 1.0)
+    if steps.sum() >= MOST_FILLED * len(times):
+        at = int(np.argmax(steps))
+        raise ValueError(
+            f"{path}: its times leave out more samples than it has, {steps[at] - 1:.0f} of them between {times[at]:g} "
+            f"and {times[at + 1]:g} s; split it there"
+        )
+    index = np.concatenate([[0], np.cumsum(steps)]).astype(int)
+    positions = np.full((index[-1] + 1, values.shape[1]), np.nan)
+    positions[index] = values
+    return np.interp(np.arange(len(positions)), index, times), positions
 
 
 class _Table(NamedTuple):

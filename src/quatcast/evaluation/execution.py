@@ -11,10 +11,11 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExe
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import islice
 from multiprocessing.connection import Connection
-from typing import Any, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
+Given = ParamSpec("Given")
 Opened = tuple[Executor, int]
 """An executor, and how many tasks it does at once."""
 
@@ -93,7 +94,7 @@ def local(count: int | None = None, device: str = "cpu") -> Iterator[Opened]:
     reader, writer = context.Pipe(duplex=False)
     kept = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    executor = ProcessPoolExecutor(count, mp_context=context, initializer=_serve, initargs=(reader,))
+    executor = _Processes(count, mp_context=context, initializer=_serve, initargs=(reader,))
     try:
         yield executor, count
         executor.shutdown()
@@ -106,6 +107,33 @@ def local(count: int | None = None, device: str = "cpu") -> Iterator[Opened]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+class _Processes(ProcessPoolExecutor):
+    """Processes that Ctrl-C does not reach from their first moment on.
+
+    They are started as tasks are handed in, and inherit which signals are blocked then. One that comes meanwhile is
+    not lost: the parent has it right after.
+    """
+
+    def submit(
+        self, function: Callable[Given, Outcome], /, *args: Given.args, **kwargs: Given.kwargs
+    ) -> Future[Outcome]:
+        with _uninterrupted():
+            return super().submit(function, *args, **kwargs)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Keep Ctrl-C waiting, where the system can."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(parent: Connection) -> None:

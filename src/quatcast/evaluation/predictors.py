@@ -59,6 +59,8 @@ class Batch:
         "causal" or "lookahead".
     device
         Where arrays live, see `quatcast.backend`.
+    names
+        Of the channels, where they are known.
     """
 
     configurations: Sequence[Configuration]
@@ -67,6 +69,7 @@ class Batch:
     rate: float
     labels: Labels
     device: str = "cpu"
+    names: Sequence[str] | None = None
 
     def each(self, key: str) -> list[Any]:
         """Value of a setting in every run."""
@@ -93,7 +96,7 @@ class Predictor:
         Configuration to begin with, where none is chosen by validation.
     along_runs
         Settings whose values may differ among runs of one batch. All others must be the same. Predictors that share
-        `build` may share a batch.
+        `build` and have such settings may share a batch.
     seeded
         Whether it begins with random weights; else one run tells all.
     labels
@@ -124,7 +127,8 @@ class Predictor:
     def shape(self, configuration: Configuration) -> tuple[Any, ...]:
         """What runs must have in common to be computed side by side."""
         fixed = sorted(set(configuration) - set(self.along_runs))
-        return (self.build, self.takes_missing, *((key, configuration[key]) for key in fixed))
+        alike = self.build if self.along_runs else self.name
+        return (alike, self.takes_missing, *((key, configuration[key]) for key in fixed))
 
     def history_bytes(self, configuration: Configuration) -> int:
         """Memory that one run's past weights take: the larger part of what a run takes."""
@@ -161,7 +165,7 @@ def _persistence(batch: Batch) -> Forecaster:
 
 
 def _recommended(batch: Batch) -> Guarded:
-    return recommended(batch.horizon / batch.rate, batch.rate)
+    return recommended(batch.horizon / batch.rate, batch.rate, names=batch.names)
 
 
 LAGS = [10, 30, 50, 70, 90]

@@ -110,7 +110,7 @@ def samples_ahead(horizon: float, recording: Recording) -> int:
     if round(exact) < 1 or abs(exact - round(exact)) > 0.25:
         raise ValueError(
             f"horizons: {horizon:g} s are {exact:.3g} samples of recording {recording.name!r} "
-            f"at {recording.rate:g} Hz, not a whole number"
+            f"at {recording.rate:g} Hz, not within a quarter of a whole number"
         )
     return round(exact)
 
@@ -128,18 +128,18 @@ def check(recordings: Sequence[Recording], settings: Settings) -> None:
             raise ValueError(f"recording {recording.name!r}: a channel is missing in all of the first {TRAIN} samples")
         for horizon in settings.horizons:
             steps = samples_ahead(horizon, recording)
-            for predictor in map(find, settings.predictors):
-                if round(predictor.warmup * recording.rate) + steps > VALIDATION:
-                    raise ValueError(
-                        f"recording {recording.name!r}: {predictor.name} has its first forecast after "
-                        f"{predictor.warmup:g} s, which at {recording.rate:g} Hz is later than sample {VALIDATION}, "
-                        "where the test begins; leave it out of the predictors"
-                    )
             if lags + steps > TRAIN:
                 raise ValueError(
                     f"horizons: {horizon:g} s are {steps} samples of recording {recording.name!r}; together with "
                     f"{lags} lags they must not exceed the {TRAIN} samples before validation begins"
                 )
+            for predictor in map(find, settings.predictors):
+                if round(predictor.warmup * recording.rate) + steps > VALIDATION:
+                    raise ValueError(
+                        f"recording {recording.name!r}: {predictor.name} makes its first forecast after "
+                        f"{predictor.warmup:g} s, of a sample {horizon:g} s later, which at {recording.rate:g} Hz is "
+                        f"beyond sample {VALIDATION}, where the test begins; leave it out of the predictors"
+                    )
 
 
 def plan(
@@ -209,7 +209,8 @@ def run(job: Job) -> Done:
     first = predictors[0]
     steps = samples_ahead(job.horizon, recording)
     began = time.perf_counter()
-    forecaster = first.build(Batch(configurations, seeds, steps, recording.rate, job.labels, job.device))
+    batch = Batch(configurations, seeds, steps, recording.rate, job.labels, job.device, recording.channels)
+    forecaster = first.build(batch)
     forecasts = forecaster.run(recording.positions if first.takes_missing else held(recording.positions))
     seconds = (time.perf_counter() - began) / len(recording)
     made = np.asarray(forecasts).reshape(len(job.runs), *recording.positions.shape)

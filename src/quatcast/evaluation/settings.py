@@ -127,6 +127,9 @@ class Settings:
         values = {key: _checked(key, value) for key, value in given.items()}
         profile = PROFILES[values.get("profile", "quick")]
         settings = cls(**{key: value for key, value in profile.items() if key != "grids"} | values)
+        if not any(rule in find(name).labels for name in settings.predictors for rule in settings.labels):
+            rules, names = " or ".join(settings.labels), ", ".join(settings.predictors)
+            raise ValueError(f"labels: there are no {rules} labels for {names}; nothing is left to compare")
         return dataclasses.replace(settings, grids=_grids(settings.predictors, profile["grids"], settings.grids))
 
     @classmethod
@@ -208,9 +211,9 @@ def _checked(key: str, value: Any) -> Any:
         case "labels":
             return [_one_of(key, word, ["causal", "lookahead"]) for word in _list(key, value)]
         case "horizons":
-            return sorted(_positive(key, number) for number in _list(key, value))
+            return sorted(positive(key, number, "number of seconds") for number in _list(key, value))
         case "seconds":
-            return 0.0 if value == 0 and not isinstance(value, bool) else _positive(key, value)
+            return 0.0 if value == 0 and not isinstance(value, bool) else positive(key, value, "number of seconds")
         case "validation_seeds" | "test_seeds" | "max_runs" | "workers":
             return _count(key, value)
         case "grids":
@@ -240,7 +243,7 @@ def check_setting(where: str, predictor: Predictor, key: str, value: Any) -> Any
     if key == "sigma" and value == "adaptive":
         return value
     whole = all(isinstance(one, int) for one in known[key])
-    return (_count if whole else _positive)(where, value)
+    return (_count if whole else positive)(where, value)
 
 
 def _list(key: str, value: Any) -> list[Any]:
@@ -264,9 +267,10 @@ def _one_of(key: str, value: Any, known: list[str]) -> str:
     return str(value)
 
 
-def _positive(key: str, value: Any) -> float:
+def positive(key: str, value: Any, what: str = "number") -> float:
+    """Value of a setting that must be positive and finite, or an error that names it."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ValueError(f"{key}: a positive number expected, not {value!r}")
+        raise ValueError(f"{key}: a positive {what} expected, not {value!r}")
     return float(value)
 
 

@@ -163,7 +163,8 @@ class Learner(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a learner that `save` wrote; it goes on bit for bit where it was."""
-        learner = Learner.from_tree(checkpoint.read(path))
+        tree = checkpoint.read(path)
+        learner = Learner.from_tree(tree) if isinstance(tree, dict) else tree
         if not isinstance(learner, cls):
             raise ValueError(f"{path}: holds a {type(learner).__name__}, not a {cls.__name__}")
         return learner

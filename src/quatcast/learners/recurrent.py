@@ -95,7 +95,7 @@ class RNN(GradientLearner):
         if replay is not None and not isinstance(replay, Replay):
             raise ValueError(f"replay: Replay(...) or None, not {replay!r}")
         self.seeds, self.activation, self.init_std = seeds, activation, init_std
-        self.tol, self.max_depth, self.replay = tol, max_depth, replay
+        self.tol, self.max_depth, self.replay = tol, int(max_depth), replay
         self._engine = self._make_engine()
         self._configure(loss or MSE(), optimizer or SGD(), device, seeds=seeds)
 

@@ -12,6 +12,12 @@ from quatcast.algebra import H, pack, unpack
 from quatcast.learners.base import Floats, Learner, Outcome
 from quatcast.sliding import Sliding
 
+LARGE = 1e12
+"""Sum of the squares of all inputs, in multiples of the penalty, from which every fit is a new one."""
+ROUNDING = 1e-13
+"""Of that sum: the least penalty that then counts."""
+_ARRAYS = ("gram", "cross", "inverse", "fitted", "theta", "silent")
+
 
 class Ridge(Learner):
     """Linear regression on all samples so far, refitted now and then.
@@ -25,8 +31,9 @@ class Ridge(Learner):
         LLᵀ = I + RPRᵀ,    K = L⁻¹RP,    P ← P − KᵀK,    θᵀ ← θᵀ + KᵀL⁻¹(D − Rθᵀ),
 
     in a fraction of the time. The first fit inverts: the bias is all but free, and a P that began with that freedom
-    would carry its rounding for ever. Leading features that have always been zero, as the real parts of points of
-    space are, have no weight and are left out.
+    would carry its rounding for ever. Inputs that are large beyond measure beside the penalty are fitted afresh each
+    time, because P would keep little but rounding of them. Leading features that have always been zero, as the real
+    parts of points of space are, have no weight and are left out.
 
     Parameters
     ----------
@@ -90,6 +97,7 @@ class Ridge(Learner):
         rows = self._features(np.zeros((d, self.n_inputs)))
         runs, n = rows.shape
         self._silent = np.full(runs, n)
+        self._gram, self._cross = np.zeros((runs, n, n)), np.zeros((runs, n, d * self.n_outputs))
         self._fitted = np.zeros((runs, n, d * self.n_outputs))
         self._theta = np.zeros((runs, n, d * self.n_outputs))
         self._rows, self._goals = Sliding(self.refit), Sliding(self.refit)
@@ -128,9 +136,17 @@ class Ridge(Learner):
             R, D = self._rows.rows[-fresh:, r], self._goals.rows[-fresh:, r]
             first = self._silent[r] = min(self._silent[r], R.any(axis=0).argmax())
             R, P, theta = R[:, first:], self._inverse[r, first:, first:], self._fitted[r, first:]
-            if self._steps <= self.refit:
-                P[:] = np.linalg.inv(R.T @ R + np.diag(self._penalty[first:]))
-                theta[:] = P @ (R.T @ D)
+            gram, cross = self._gram[r, first:, first:], self._cross[r, first:]
+            gram += R.T @ R
+            cross += R.T @ D
+            size = np.trace(gram)
+            if size > LARGE * self.regularization:
+                # Sums of squares only grow: P is not needed any more. A penalty lost in rounding would be none.
+                penalty = np.maximum(self._penalty[first:], ROUNDING * size)
+                theta[:] = np.linalg.solve(gram + np.diag(penalty), cross)
+            elif self._steps <= self.refit:
+                P[:] = np.linalg.inv(gram + np.diag(self._penalty[first:]))
+                theta[:] = P @ cross
             else:
                 RP = R @ P
                 L = np.linalg.cholesky(RP @ R.T + np.eye(fresh))
@@ -143,20 +159,13 @@ class Ridge(Learner):
         return moved
 
     def _state(self) -> dict[str, Any]:
-        return {
-            "inverse": self._inverse.copy(),
-            "fitted": self._fitted.copy(),
-            "theta": self._theta.copy(),
-            "rows": self._rows.rows.copy(),
-            "goals": self._goals.rows.copy(),
-            "silent": self._silent.copy(),
-            "steps": self._steps,
-        }
+        arrays = {name: getattr(self, f"_{name}").copy() for name in _ARRAYS}
+        return arrays | {"rows": self._rows.rows.copy(), "goals": self._goals.rows.copy(), "steps": self._steps}
 
     def _restore_state(self, state: Mapping[str, Any]) -> None:
-        self._inverse, self._fitted, self._theta = state["inverse"], state["fitted"], state["theta"]
-        self._rows.rows, self._goals.rows = state["rows"], state["goals"]
-        self._silent, self._steps = state["silent"], state["steps"]
+        for name in _ARRAYS:
+            setattr(self, f"_{name}", state[name].copy())
+        self._rows.rows, self._goals.rows, self._steps = state["rows"], state["goals"], state["steps"]
 
 
 class QELM(Ridge):

@@ -16,6 +16,8 @@ TRAIN = 12
 class Spy(Learner):
     """Predicts the newest sample of its last input, and keeps a diary."""
 
+    recurrent = True
+
     def __init__(self):
         self.diary = []
 

@@ -29,8 +29,6 @@ from quatcast.backend import fetch
 BLOCK = 24
 """Inputs after which all rows of A but as many are added up, whatever the depth of the walk, so that the order of sums
 in a run depends little on how deep its neighbours walk."""
-
-
 ROOM = 2
 """Blocks of rows that there is room for before old ones are thrown away."""
 

@@ -22,8 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 from quatcast.checkpoint import Kept
 from quatcast.learners.base import Learner, check_finite
 from quatcast.learners.persistence import Persistence
-from quatcast.learners.ridge import Ridge
-from quatcast.learners.rls import RLS
 from quatcast.signals import Embedding, ScaleBy, Target, as_delays
 from quatcast.sliding import Floats, Sliding
 from quatcast.threads import one_thread
@@ -220,8 +218,7 @@ class Forecaster(Kept):
             return self._nothing(x.shape)
         behind = len(self._inputs) > self.horizon
         ahead = list(self._inputs)[1 if behind else 0 :]
-        if isinstance(self.learner, Ridge | RLS):
-            # Without a state to roll, the earlier inputs change nothing, and looking at them takes time.
+        if not self.learner.recurrent:
             ahead = ahead[-1:]
         assert self.embedding is not None
         return self.embedding.position(x, self.learner.predict(*ahead))

@@ -168,6 +168,7 @@ class MCC:
 
     def __post_init__(self) -> None:
         for sigma in np.asarray(self.sigma, dtype=object).flat:
+            # The square of a smaller one would be zero.
             if sigma != "adaptive" and not (isinstance(sigma, Real) and float(sigma) > 1e-150):
                 raise ValueError(f'sigma: must be positive or "adaptive", not {sigma!r}')
         if self.scope not in ("joint", "channel"):

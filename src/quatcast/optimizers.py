@@ -96,10 +96,11 @@ class SGD:
         for theta, g in zip(parameters, gradients, strict=True):
             if isinstance(g, Outer):
                 g.add(factor)
+                moved.append(theta)
             else:
                 g *= factor
                 g += theta
-            moved.append(theta if isinstance(g, Outer) else g)
+                moved.append(g)
         return Descent(moved, norm, state)
 
 

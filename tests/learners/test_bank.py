@@ -321,3 +321,10 @@ def test_learners_of_one_tree_go_their_own_ways(specimen):
     for u, d in specimen.samples(40):
         one.update(u, d)
     assert fingerprint(two) == before
+
+
+def test_only_a_recurrent_learner_minds_earlier_inputs(specimen):
+    learner = specimen.trained()
+    (first, _), (last, _) = specimen.samples(2)
+    minds = not np.array_equal(learner.predict(first, last), learner.predict(last))
+    assert minds == learner.recurrent

@@ -76,6 +76,8 @@ class Learner(ABC):
     """Base of all learners."""
 
     algebra: ClassVar[Algebra] = R
+    recurrent: ClassVar[bool] = False
+    """Whether it has a state that inputs move; else the last input alone makes the output."""
     _kinds: ClassVar[dict[str, type[Learner]]] = {}
 
     n_inputs: int | None = None

@@ -65,6 +65,8 @@ class RNN(GradientLearner):
     Williams and Zipser (1989), "A learning algorithm for continually running fully recurrent neural networks".
     """
 
+    recurrent = True
+
     def __init__(
         self,
         hidden: int | Sequence[int] = (20,),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from quatcast import QRNN, SGD, Adam, C, H, R, Replay
 from quatcast.deferred import BLOCK, ROOM, Deferred
+from quatcast.sliding import Sliding
 
 ALGEBRAS = pytest.mark.parametrize("algebra", [R, C, H], ids=repr)
 REACH, UNITS, INPUTS, RUNS = 70, 3, 5, 2
@@ -27,14 +28,16 @@ class Plain:
 
 def pair(algebra, rng):
     W = rng.normal(size=(RUNS, algebra.dimension * UNITS, INPUTS))
-    return Deferred(algebra, W.copy(), REACH), Plain(algebra, W)
+    return Deferred(algebra, W.copy(), Sliding(REACH + 2 * BLOCK)), Plain(algebra, W)
 
 
 def step(deferred, plain, algebra, depth, rng):
     """One step of both with the same input, gradient and factor; the largest disagreement of all that they tell."""
     d = algebra.dimension
     u, v = rng.normal(size=(d, INPUTS)), rng.normal(size=(4, INPUTS))
-    apart = [np.abs(deferred.product(v) - v @ plain.W.mT).max(), np.abs(deferred.take(u) - u @ plain.W.mT).max()]
+    apart = [np.abs(deferred.product(v) - v @ plain.W.mT).max()]
+    deferred._inputs.append(u)
+    apart.append(np.abs(deferred.newest() - u @ plain.W.mT).max())
     plain.inputs.append(u)
     deltas = rng.normal(size=(min(depth, len(plain.inputs)), RUNS, d, UNITS))
     spread = np.concatenate([algebra.expand(delta) for delta in deltas], axis=-2)
@@ -74,7 +77,9 @@ def test_goes_on_from_its_state_bit_for_bit(algebra):
     deferred, plain = pair(algebra, rng)
     for n in range(3 * BLOCK + 5):
         step(deferred, plain, algebra, 1 + n % 30, rng)
-    other = Deferred(algebra, np.zeros_like(plain.W), REACH)
+    inputs = Sliding(REACH + 2 * BLOCK)
+    inputs.rows = deferred._inputs.rows
+    other = Deferred(algebra, np.zeros_like(plain.W), inputs)
     other.restore(deferred.state())
     seen = []
     for each in (deferred, other):

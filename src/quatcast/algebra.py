@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = Any
 """An array of any library that follows the array API standard: NumPy, CuPy, PyTorch, …"""
 
-_namespaces: dict[type, Any] = {}
+_namespaces: dict[type, Any] = {np.ndarray: np}
 
 
 def namespace(x: Array) -> Any:

@@ -10,29 +10,30 @@ multiply it by a vector: the gradient is λᵀS(n) with λ = ∂J/∂h(n). Writt
     λᵀS(n) = Σₛ (λₛᵀD(s)) ⊗ z(s),    λₙ = λ,    λₛ₋₁ = U(s)ᵀD(s)λₛ,
 
 where z(s) = (h(s−1), u(s), 1), and U(s) and the slopes D(s) = Φ′(f(s)) are those that were in force at step s.
-So the engine remembers each step as a `Moment` and walks back through them until ‖λₛ‖ ≤ tol·‖λₙ‖. Weights have
+So each step is written down in a `History`, and the engine walks back through them until ‖λₛ‖ ≤ tol·‖λₙ‖. Weights have
 moved since; the walk uses the old ones, as the recursion for S does. This is RTRL itself, to the tolerance, and
 not back-propagation through time with today's weights. With stacked layers λ descends through the layers of a
 moment before it goes back to the one before.
 
 Arrays are stacked as `quatcast.algebra` describes, with the run axis in front: vectors (runs, d, q), matrices
-(runs, d·q, m). The input u (d, m) has no run axis: all runs share it. All functions are pure, but that deferred input
-weights (`quatcast.deferred`) remember the inputs that they are driven by.
+(runs, d·q, m). The input u (d, m) has no run axis: all runs share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from quatcast.activations import Activation
+from quatcast.adjoint import Adjoint, LoneAdjoint
 from quatcast.algebra import Algebra, Array, namespace, reshape
 from quatcast.backend import fetch
 from quatcast.deferred import Deferred
+from quatcast.history import History, Moment, States
 
 
 class Layer(NamedTuple):
@@ -62,34 +63,12 @@ class Network(NamedTuple):
         return cls(layers, weight, bias)
 
 
-class Moment(NamedTuple):
-    """One step as a later walk needs it; each field has one entry a layer.
-
-    `recurrent` and `between` are the weights U and W then in force (W of the first layer is never walked
-    through and left out), `slopes` D, `before` the state h(n−1) and `inputs` v(n).
-    """
-
-    recurrent: tuple[Array, ...]
-    between: tuple[Array, ...]
-    slopes: tuple[Array, ...]
-    before: tuple[Array, ...]
-    inputs: tuple[Array, ...]
-
-
 class Walk(NamedTuple):
     """Gradient of every parameter, how many moments it took, and whether λ had died out by then."""
 
     gradients: list[Array]
     depth: int
     converged: bool
-
-
-class Leg(NamedTuple):
-    """Part of a walk: E of each layer, the oldest moment first, ‖λ‖² (runs, n) after each moment, and the last λ."""
-
-    spread: list[Array]
-    squared: Array
-    lam: list[Array]
 
 
 class Reach(NamedTuple):
@@ -101,9 +80,6 @@ class Reach(NamedTuple):
     depth: int
     converged: bool
     alive: Array | None
-
-
-States = tuple[Array, ...]
 
 
 @dataclass(frozen=True)
@@ -123,19 +99,22 @@ class Engine:
     algebra: Algebra
     activation: Activation
     tol: float
+    _lone: dict[int, LoneAdjoint] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def advance(self, net: Network, h: States, u: Array) -> tuple[States, Moment]:
-        """Move the states one step with the input u (d, m)."""
-        v, states, slopes, inputs = u, [], [], []
-        for layer, before in zip(net.layers, h, strict=True):
-            f = self.algebra.mix(before @ layer.recurrent.mT + _drive(v, layer.input)) + layer.bias
-            inputs.append(v)
+    def advance(self, net: Network, past: History, u: Array) -> None:
+        """Move the states one step with the input u (d, m), and write the step down."""
+        past.inputs.append(u)
+        v, states, slopes = u, [], []
+        for layer, before in zip(net.layers, past.states, strict=True):
+            W = layer.input
+            driven = W.newest() if isinstance(W, Deferred) else v @ W.mT
+            f = self.algebra.mix(before @ layer.recurrent.mT + driven) + layer.bias
             v = self.activation.value(f)
             states.append(v)
             slopes.append(self.activation.slope(f, v))
-        recurrent = tuple(layer.recurrent for layer in net.layers)
-        between = tuple(layer.input for layer in net.layers[1:])
-        return tuple(states), Moment(recurrent, between, tuple(slopes), h, tuple(inputs))
+        recurrent = tuple([layer.recurrent for layer in net.layers])
+        between = tuple([layer.input for layer in net.layers[1:]])
+        past.append(Moment(recurrent, between, tuple(slopes)), tuple(states))
 
     def roll(self, net: Network, h: States, inputs: Array) -> States:
         """Move the states over several inputs (n, d, m) at once, for a look at the future."""
@@ -159,17 +138,15 @@ class Engine:
         """Return y = V ⊗ h^L + c, of shape (runs, d, p)."""
         return self.algebra.apply(net.weight, h[-1]) + net.bias
 
-    def walk(self, net: Network, history: Iterable[Moment], h: States, slope: Array, hint: int) -> Walk:
+    def walk(self, net: Network, past: History, slope: Array, hint: int) -> Walk:
         """Gradient of a loss of the output.
 
         Parameters
         ----------
         net
             Parameters in force at the present step.
-        history
-            Moments, the newest first; at least one.
-        h
-            States after the present step.
+        past
+            The steps so far, the present one included.
         slope
             Derivative of the loss with respect to the output, (runs, d, p).
         hint
@@ -177,74 +154,36 @@ class Engine:
             and on a GPU much more, so it is done only after that many moments. Steps too many are left out again.
         """
         E = self.algebra.expand(slope)
-        gradients = [E.mT @ h[-1], slope]
-        lam: list[Array] = [0.0] * (len(net.layers) - 1) + [E @ net.weight]
-        limit = self.tol**2 * _squared_norm(lam[-1])
-        moments: list[Moment] = []
-        legs: list[Leg] = []
-        left, reach = iter(history), Reach(1, False, None)
-        while not reach.converged and (ahead := list(islice(left, len(moments) or hint + 1))):
-            moments += ahead
-            legs.append(self._back(ahead, lam))
-            lam = legs[-1].lam
-            reach = _reach(_joined([leg.squared for leg in legs], 1), limit)
-        passed = moments[reach.depth - 1 :: -1]
+        gradients = [E.mT @ past.states[-1], slope]
+        lam = E @ net.weight
+        limit = self.tol**2 * _squared_norm(lam)
+        adjoint = self._adjoint(lam, len(net.layers))
+        left, passed, reach = iter(past), 0, Reach(1, False, None)
+        while not reach.converged and (ahead := list(islice(left, passed or hint + 1))):
+            adjoint.back(ahead)
+            passed += len(ahead)
+            reach = _reach(adjoint.squared(), limit)
         for k in range(len(net.layers) - 1, -1, -1):
-            E = _joined([leg.spread[k] for leg in reversed(legs)], -2)[:, -reach.depth * self.algebra.dimension :, :]
+            E = adjoint.spread(k, reach.depth)
             E = E if reach.alive is None else _masked(E, reach.alive)
-            gradients = self._gradients(net.layers[k], k, E, passed) + gradients
+            gradients = self._gradients(net.layers[k], k, E, past) + gradients
         return Walk(gradients, reach.depth, reach.converged)
 
-    def _back(self, moments: Sequence[Moment], lam: Sequence[Array]) -> Leg:
-        """Take λ of every layer back through moments, the newest first."""
-        if len(lam) == 1 and lam[0].shape[0] == 1 and type(lam[0]) is np.ndarray:
-            return self._back_alone(moments, lam[0])
-        lam, xp, expand = list(lam), namespace(lam[-1]), self.algebra.expander(lam[-1])
-        spread: list[list[Array]] = [[] for _ in lam]
-        trail: list[list[Array]] = [[] for _ in lam]
-        for moment in moments:
-            for k in range(len(lam) - 1, -1, -1):
-                E = expand(lam[k] * moment.slopes[k])
-                spread[k].append(E)
-                lam[k] = E @ moment.recurrent[k]
-                if k:
-                    lam[k - 1] = lam[k - 1] + E @ moment.between[k - 1]
-                    trail[k].append(lam[k])
-            trail[0].append(lam[0])
-        squared = sum(
-            xp.sum(reshape(xp.vecdot(passed, passed), (passed.shape[0], len(moments), -1)), axis=-1)
-            for passed in (xp.concat(states, axis=-2) for states in trail)
-        )
-        return Leg([xp.concat(layer[::-1], axis=-2) for layer in spread], squared, lam)
+    def _adjoint(self, lam: Array, layers: int) -> Adjoint | LoneAdjoint:
+        runs, _, q = lam.shape
+        if runs > 1 or layers > 1 or type(lam) is not np.ndarray:
+            return Adjoint(self.algebra, lam, layers)
+        if q not in self._lone:
+            self._lone[q] = LoneAdjoint(self.algebra, q)
+        return self._lone[q].begin(lam)
 
-    def _back_alone(self, moments: Sequence[Moment], lam: Array) -> Leg:
-        """`_back` for one layer of one run under NumPy: the same products into memory that is set aside once."""
-        M, _ = self.algebra.mixing(lam)
-        n, (_, d, q) = len(moments), lam.shape
-        spread, trail, delta, x = np.empty((n, d * d, q)), np.empty((n, d, q)), np.empty((d, q)), lam[0]
-        shaped = spread.reshape(n, d, d * q)
-        for moment, products, E, after in zip(moments, spread[::-1], shaped[::-1], trail, strict=True):
-            np.multiply(x, moment.slopes[0][0], out=delta)
-            M.dot(delta, products)
-            x = E.dot(moment.recurrent[0][0], after)
-        passed = trail.reshape(1, n, d * q)
-        return Leg([shaped.reshape(1, n * d, d * q)], np.vecdot(passed, passed), [x[None]])
-
-    def _gradients(self, layer: Layer, k: int, E: Array, moments: list[Moment]) -> list[Array]:
+    def _gradients(self, layer: Layer, k: int, E: Array, past: History) -> list[Array]:
         """Sum δ(s) ⊗ z(s)ᴴ over the walk, the oldest moment first, for layer k, as one matrix product a weight."""
         xp, d = namespace(E), self.algebra.dimension
-        before = xp.concat([moment.before[k] for moment in moments], axis=-2)
-        if isinstance(layer.input, Deferred):
-            by_input = layer.input.gradient(E)
-        else:
-            by_input = E.mT @ xp.concat([moment.inputs[k] for moment in moments], axis=-2)
+        n, W = E.shape[-2] // d, layer.input
+        by_input = W.gradient(E) if isinstance(W, Deferred) else E.mT @ past.into(k, n)
         delta = xp.sum(E[:, ::d, :], axis=-2)
-        return [E.mT @ before, by_input, reshape(delta, layer.bias.shape)]
-
-
-def _drive(v: Array, W: Array | Deferred) -> Array:
-    """Return v Wᵀ for the next input of a layer."""
-    return W.take(v) if isinstance(W, Deferred) else v @ W.mT
+        return [E.mT @ past.before(k, n), by_input, reshape(delta, layer.bias.shape)]
 
 
 def _reach(squared: Array, limit: Array) -> Reach:
@@ -257,8 +196,10 @@ def _reach(squared: Array, limit: Array) -> Reach:
     xp, (runs, n) = namespace(squared), squared.shape
     above = squared > limit[:, None]
     if runs == 1:
-        last = np.flatnonzero(fetch(above))
-        most = int(last[-1]) + 2 if last.size else 1
+        flags = fetch(above)[0].tolist()
+        most = n + 1
+        while most > 1 and not flags[most - 2]:
+            most -= 1
         return Reach(min(most, n), most <= n, None)
     back = xp.arange(1, n + 1, dtype=squared.dtype, device=squared.device)
     # One moment more than the last after which λ is above its limit, and at least one.
@@ -272,11 +213,6 @@ def _masked(E: Array, alive: Array) -> Array:
     """E with zeros for the moments that a run does not walk through."""
     runs, n = alive.shape
     return reshape(reshape(E, (runs, n, -1)) * alive[:, :, None], E.shape)
-
-
-def _joined(parts: list[Array], axis: int) -> Array:
-    """Parts one after the other; most walks have but one."""
-    return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=axis)
 
 
 def _squared_norm(x: Array) -> Array:

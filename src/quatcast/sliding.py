@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from quatcast.algebra import Array, namespace
+
 Floats = NDArray[np.float64]
+
+FIRST = 64
+"""Rows that there is room for at first."""
 
 
 class Sliding:
     """The last `capacity` arrays of a stream, kept one after the other.
 
-    They lie in a buffer twice as long, so that looking at them costs nothing and moving them is rare.
+    They lie in a buffer that grows to twice as many, so that looking at them costs nothing and moving them is rare.
+    Any array library will do.
 
     Examples
     --------
@@ -25,31 +33,41 @@ class Sliding:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self._buffer: Floats | None = None
+        self._buffer: Any = None
         self._end = 0
 
-    def append(self, row: Floats) -> None:
+    def append(self, row: Array) -> None:
         """Take in the newest array; all have one shape."""
-        if self._buffer is None:
-            self._buffer = np.zeros((2 * self.capacity, *row.shape))
-        if self._end == len(self._buffer):
-            self._buffer[: self.capacity] = self._buffer[self.capacity :]
-            self._end = self.capacity
-        self._buffer[self._end] = row
+        if self._buffer is None or self._end == self._buffer.shape[0]:
+            self._make_room(row)
+        self._buffer[self._end, ...] = row
         self._end += 1
+
+    def _make_room(self, row: Array) -> None:
+        kept, most = self.rows, 2 * self.capacity
+        size = 0 if self._buffer is None else self._buffer.shape[0]
+        if size < most:
+            shape = (min(max(2 * size, FIRST), most), *row.shape)
+            self._buffer = namespace(row).zeros(shape, dtype=row.dtype, device=row.device)
+        self._end = len(self)
+        if self._end:
+            # From the second half of a full buffer into the first.
+            self._buffer[: self._end, ...] = kept
 
     def __len__(self) -> int:
         return min(self._end, self.capacity)
 
     @property
-    def rows(self) -> Floats:
+    def rows(self) -> Any:
         """The rows, the oldest first: a view, good until the next `append`."""
-        if self._buffer is None:
-            return np.zeros((0,))
-        return self._buffer[max(self._end - self.capacity, 0) : self._end]
+        return np.zeros((0,)) if self._buffer is None else self.last(len(self))
 
     @rows.setter
-    def rows(self, rows: Floats) -> None:
+    def rows(self, rows: Array) -> None:
         self._buffer, self._end = None, 0
-        for row in rows[-self.capacity :]:
-            self.append(row)
+        for t in range(max(0, rows.shape[0] - self.capacity), rows.shape[0]):
+            self.append(rows[t, ...])
+
+    def last(self, n: int) -> Any:
+        """The n newest of the rows."""
+        return self._buffer[self._end - n : self._end, ...]

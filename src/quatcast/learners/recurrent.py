@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,12 +12,13 @@ from quatcast.activations import Pair, activation
 from quatcast.algebra import Array, C, H
 from quatcast.backend import fetch, place
 from quatcast.deferred import Deferred
+from quatcast.history import History
 from quatcast.learners.base import Floats, Outcome
 from quatcast.learners.gradient import GradientLearner
 from quatcast.losses import MSE, Loss
 from quatcast.optimizers import SGD, Optimizer
 from quatcast.replay import Memory, Replay, window_gradients
-from quatcast.rtrl import Engine, Moment, Network, States
+from quatcast.rtrl import Engine, Network
 
 
 class RNN(GradientLearner):
@@ -131,9 +131,8 @@ class RNN(GradientLearner):
     def _start(self) -> None:
         super()._start()
         runs, d = self.runs or 1, self.algebra.dimension
-        self._h: States = tuple(place(np.zeros((runs, d, q)), self.device) for q in self.hidden)
-        self._history: deque[Moment] = deque(maxlen=self.max_depth)
-        self._steps = 0
+        zero = tuple(place(np.zeros((runs, d, q)), self.device) for q in self.hidden)
+        self._past = History(self.max_depth, zero)
         self._depth = 0
         self._memory = Memory(self.replay) if self.replay else None
         self._defer()
@@ -146,27 +145,24 @@ class RNN(GradientLearner):
     def _defer(self) -> None:
         """Defer the input weights, where steps are multiples of the gradient and nothing else asks for the weights."""
         if isinstance(self.optimizer, SGD) and self.replay is None:
-            self._leaves[1] = Deferred(self.algebra, self._leaves[1], self.max_depth)
-            for moment in self._history:
-                self._leaves[1].take(moment.inputs[0])
+            self._leaves[1] = Deferred(self.algebra, self._leaves[1], self._past.inputs)
 
     def _predict(self, inputs: list[Floats]) -> Array:
         net = Network.of(self._leaves)
-        return self._engine.output(net, self._engine.roll(net, self._h, place(np.stack(inputs), self.device)))
+        rolled = self._engine.roll(net, self._past.states, place(np.stack(inputs), self.device))
+        return self._engine.output(net, rolled)
 
     def _forward(self, u: Array) -> Array:
         net = Network.of(self._leaves)
-        self._h, moment = self._engine.advance(net, self._h, u)
-        self._history.append(moment)
-        self._steps += 1
-        return self._engine.output(net, self._h)
+        self._engine.advance(net, self._past, u)
+        return self._engine.output(net, self._past.states)
 
     def _gradients(self, slope: Array) -> tuple[list[Array], int, bool]:
         # Depths of successive walks differ little, so looking begins at the last one.
-        walk = self._engine.walk(Network.of(self._leaves), reversed(self._history), self._h, slope, hint=self._depth)
+        walk = self._engine.walk(Network.of(self._leaves), self._past, slope, hint=self._depth)
         self._depth = walk.depth
         # A walk that arrives at the zero state of the very first step has left nothing out.
-        forgotten = self._steps > len(self._history)
+        forgotten = self._past.steps > len(self._past)
         return walk.gradients, walk.depth, forgotten and not walk.converged
 
     def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
@@ -188,21 +184,15 @@ class RNN(GradientLearner):
     def _state(self) -> dict[str, Any]:
         return super()._state() | {
             "memory": self._memory.state() if self._memory else None,
-            "h": [fetch(h) for h in self._h],
-            "history": [[[fetch(a) for a in field] for field in moment] for moment in self._history],
-            "steps": self._steps,
+            "past": self._past.state(),
             "depth": self._depth,
             "generators": [rng.bit_generator.state for rng in self._generators],
         }
 
     def _restore_state(self, state: Mapping[str, Any]) -> None:
         super()._restore_state(state)
-        self._h = tuple(place(h, self.device) for h in state["h"])
-        moments = (
-            Moment(*(tuple(place(a, self.device) for a in field) for field in moment)) for moment in state["history"]
-        )
-        self._history = deque(moments, maxlen=self.max_depth)
-        self._steps, self._depth = state["steps"], state["depth"]
+        self._past.restore(state["past"], self.device)
+        self._depth = state["depth"]
         if self._memory:
             self._memory.restore(state["memory"])
         for rng, saved in zip(self._generators, state["generators"], strict=True):

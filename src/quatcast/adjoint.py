@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from quatcast.algebra import Algebra, Array, namespace, reshape
-from quatcast.history import Moment
+from quatcast.history import LoneMoment, Moment
 
 
 class Adjoint:
@@ -84,7 +84,7 @@ class LoneAdjoint:
         self._trail, self._spread = trail.reshape(1, moments, d * q), shaped.reshape(1, moments * d, d * q)
         self._slots = list(zip(spread[::-1], shaped[::-1], trail, strict=True))
 
-    def back(self, moments: Sequence[Moment]) -> None:
+    def back(self, moments: Sequence[LoneMoment]) -> None:
         """Go back through moments, the newest first."""
         end = self._passed + len(moments)
         if end > len(self._slots):
@@ -92,10 +92,10 @@ class LoneAdjoint:
             self._room(2 * end)
             self._spread[:, -spread.shape[1] :, :], self._trail[:, : trail.shape[1], :] = spread, trail
         lam, delta, expand = self._last, self._delta, self._table.dot
-        for moment, (products, E, after) in zip(moments, self._slots[self._passed : end], strict=True):
-            np.multiply(lam, moment.slopes[0][0], delta)
+        for (U, D), (products, E, after) in zip(moments, self._slots[self._passed : end], strict=True):
+            np.multiply(lam, D, delta)
             expand(delta, products)
-            lam = E.dot(moment.recurrent[0][0], after)
+            lam = E.dot(U, after)
         self._last, self._passed = lam, end
 
     def squared(self) -> Array:

@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from quatcast.algebra import Array, namespace, reshape
 from quatcast.backend import fetch, place
 from quatcast.sliding import Sliding
@@ -28,6 +30,13 @@ class Moment(NamedTuple):
     slopes: tuple[Array, ...]
 
 
+class LoneMoment(NamedTuple):
+    """U (d·q, q) and D (d, q) of one step of a lone network."""
+
+    recurrent: Array
+    slopes: Array
+
+
 class History:
     """The present states of a network, its last moments, and the states and inputs of all of them.
 
@@ -37,16 +46,23 @@ class History:
         Moments that are kept.
     states
         First state of each layer, (runs, d, q).
+
+    Attributes
+    ----------
+    lone
+        Whether it is of one layer of one run under NumPy: the network that forecasts live, for which there are
+        shortcuts. Its moments are `LoneMoment`, those of others `Moment`.
     """
 
     def __init__(self, depth: int, states: States) -> None:
         self.states, self.steps = states, 0
+        self.lone = len(states) == 1 and states[0].shape[0] == 1 and type(states[0]) is np.ndarray
         self.inputs = Sliding(depth + SPARE)
-        self._moments: deque[Moment] = deque(maxlen=depth)
+        self._moments: deque[Moment | LoneMoment] = deque(maxlen=depth)
         self._tracks = [Sliding(depth + 1) for _ in states]
         self._follow(states)
 
-    def append(self, moment: Moment, states: States) -> None:
+    def append(self, moment: Moment | LoneMoment, states: States) -> None:
         """Take in a step, whose input is there already, and the states after it."""
         self._moments.append(moment)
         self.steps += 1
@@ -60,7 +76,7 @@ class History:
     def __len__(self) -> int:
         return len(self._moments)
 
-    def __iter__(self) -> Iterator[Moment]:
+    def __iter__(self) -> Iterator[Moment | LoneMoment]:
         """Moments, the newest first."""
         return reversed(self._moments)
 
@@ -78,7 +94,7 @@ class History:
     def state(self) -> dict[str, Any]:
         """Everything, as NumPy arrays and plain values."""
         return {
-            "moments": [[[fetch(array) for array in field] for field in moment] for moment in self._moments],
+            "moments": [list(moment) if self.lone else _fetched(moment) for moment in self._moments],
             "tracks": [fetch(track.rows).copy() for track in self._tracks],
             "inputs": fetch(self.inputs.rows).copy(),
             "steps": self.steps,
@@ -87,13 +103,18 @@ class History:
     def restore(self, state: Mapping[str, Any], device: str) -> None:
         """Take back what `state` gave, onto a device."""
         self._moments.clear()
-        for moment in state["moments"]:
-            self._moments.append(Moment(*(tuple(place(array, device) for array in field) for field in moment)))
+        for saved in state["moments"]:
+            fields = saved if self.lone else [tuple(place(array, device) for array in field) for field in saved]
+            self._moments.append(LoneMoment(*fields) if self.lone else Moment(*fields))
         for track, rows in zip(self._tracks, state["tracks"], strict=True):
             track.rows = place(rows, device)
         self.states = tuple(track.last(1)[0, ...] + 0.0 for track in self._tracks)
         self.inputs.rows = place(state["inputs"], device)
         self.steps = state["steps"]
+
+
+def _fetched(moment: Moment) -> list[Any]:
+    return [[fetch(array) for array in field] for field in moment]
 
 
 def _in_a_row(rows: Array) -> Array:

@@ -45,7 +45,7 @@ def _length(rate: Any, norm: Array, clip: float | None) -> Array:
     xp = namespace(norm)
     factor = xp.asarray(rate, dtype=norm.dtype, device=norm.device)
     if clip is not None:
-        factor = factor * (clip / xp.maximum(norm, xp.full_like(norm, clip)))
+        factor = factor * (clip / xp.maximum(norm, clip))
     return reshape(factor, (-1, 1, 1))
 
 

@@ -33,7 +33,7 @@ from quatcast.adjoint import Adjoint, LoneAdjoint
 from quatcast.algebra import Algebra, Array, namespace, reshape
 from quatcast.backend import fetch
 from quatcast.deferred import Deferred
-from quatcast.history import History, Moment, States
+from quatcast.history import History, LoneMoment, Moment, States
 
 
 class Layer(NamedTuple):
@@ -99,7 +99,7 @@ class Engine:
     algebra: Algebra
     activation: Activation
     tol: float
-    _lone: dict[int, LoneAdjoint] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _adjoints: dict[int, LoneAdjoint] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def advance(self, net: Network, past: History, u: Array) -> None:
         """Move the states one step with the input u (d, m), and write the step down."""
@@ -112,9 +112,7 @@ class Engine:
             v = self.activation.value(f)
             states.append(v)
             slopes.append(self.activation.slope(f, v))
-        recurrent = tuple([layer.recurrent for layer in net.layers])
-        between = tuple([layer.input for layer in net.layers[1:]])
-        past.append(Moment(recurrent, between, tuple(slopes)), tuple(states))
+        past.append(_moment(net, slopes, past.lone), tuple(states))
 
     def roll(self, net: Network, h: States, inputs: Array) -> States:
         """Move the states over several inputs (n, d, m) at once, for a look at the future."""
@@ -157,7 +155,7 @@ class Engine:
         gradients = [E.mT @ past.states[-1], slope]
         lam = E @ net.weight
         limit = self.tol**2 * _squared_norm(lam)
-        adjoint = self._adjoint(lam, len(net.layers))
+        adjoint = self._lone(lam) if past.lone else Adjoint(self.algebra, lam, len(net.layers))
         left, passed, reach = iter(past), 0, Reach(1, False, None)
         while not reach.converged and (ahead := list(islice(left, passed or hint + 1))):
             adjoint.back(ahead)
@@ -169,13 +167,11 @@ class Engine:
             gradients = self._gradients(net.layers[k], k, E, past) + gradients
         return Walk(gradients, reach.depth, reach.converged)
 
-    def _adjoint(self, lam: Array, layers: int) -> Adjoint | LoneAdjoint:
-        runs, _, q = lam.shape
-        if runs > 1 or layers > 1 or type(lam) is not np.ndarray:
-            return Adjoint(self.algebra, lam, layers)
-        if q not in self._lone:
-            self._lone[q] = LoneAdjoint(self.algebra, q)
-        return self._lone[q].begin(lam)
+    def _lone(self, lam: Array) -> LoneAdjoint:
+        q = lam.shape[-1]
+        if q not in self._adjoints:
+            self._adjoints[q] = LoneAdjoint(self.algebra, q)
+        return self._adjoints[q].begin(lam)
 
     def _gradients(self, layer: Layer, k: int, E: Array, past: History) -> list[Array]:
         """Sum δ(s) ⊗ z(s)ᴴ over the walk, the oldest moment first, for layer k, as one matrix product a weight."""
@@ -184,6 +180,14 @@ class Engine:
         by_input = W.gradient(E) if isinstance(W, Deferred) else E.mT @ past.into(k, n)
         delta = xp.sum(E[:, ::d, :], axis=-2)
         return [E.mT @ past.before(k, n), by_input, reshape(delta, layer.bias.shape)]
+
+
+def _moment(net: Network, slopes: list[Array], lone: bool) -> Moment | LoneMoment:
+    """What a walk needs of a step."""
+    if lone:
+        return LoneMoment(net.layers[0].recurrent[0], slopes[0][0])
+    recurrent = tuple(layer.recurrent for layer in net.layers)
+    return Moment(recurrent, tuple(layer.input for layer in net.layers[1:]), tuple(slopes))
 
 
 def _reach(squared: Array, limit: Array) -> Reach:

@@ -4,9 +4,9 @@ Run by `make bench`, on one thread, in well under a minute. Learner, floor and c
 run, and the floor walks as deep as the learner has just walked. Times are processor time of the thread: on a busy
 machine the wall clock would count the pauses that fall into the long steps of classical RTRL but hardly any of those
 that fall between the short steps of a learner, and so flatter the learner. Steps are timed in blocks, because some
-cost more than others: input weights are added up every 24 steps. Everybody is timed at work: the first `max_depth` steps
-of a learner fill its history, and the first after a step of classical RTRL, which streams 160 MB through the cache, fetch
-everything from memory.
+cost more than others: input weights are added up every 24 steps. Everybody is timed at work: the first `max_depth`
+steps of a learner fill its history, and the first after a step of classical RTRL, which streams 160 MB through the
+cache, fetch everything from memory.
 """
 
 from __future__ import annotations

@@ -7,11 +7,19 @@ layer of one run under NumPy, the network that forecasts live, where calls and f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from quatcast.algebra import Algebra, Array, namespace, reshape
-from quatcast.history import LoneMoment, Moment
+from quatcast.algebra import Algebra, Array, namespace, reshape, total
+from quatcast.history import Moment
+
+
+class Reach(NamedTuple):
+    """Moments that a walk takes, and whether λ has died out after them."""
+
+    depth: int
+    converged: bool
 
 
 class Adjoint:
@@ -22,16 +30,17 @@ class Adjoint:
     algebra
         R, C or H.
     lam
-        λ of the top layer, (runs, d, q).
+        λₙ of the top layer, (runs, d, q).
     layers
         Number of layers.
     """
 
     def __init__(self, algebra: Algebra, lam: Array, layers: int) -> None:
+        self._first, self._expand = lam, algebra.expander(lam)
         self._lam: list[Array] = [0.0] * (layers - 1) + [lam]
-        self._expand = algebra.expander(lam)
         self._spread: list[list[Array]] = [[] for _ in self._lam]
         self._trail: list[list[Array]] = [[] for _ in self._lam]
+        self._alive: Array | None = None
 
     def back(self, moments: Sequence[Moment]) -> None:
         """Go back through moments, the newest first."""
@@ -46,17 +55,34 @@ class Adjoint:
                     self._trail[k].append(lam[k])
             self._trail[0].append(lam[0])
 
-    def squared(self) -> Array:
-        """‖λ‖² (runs, n) after each moment, over all layers."""
-        n, xp = len(self._trail[0]), namespace(self._lam[-1])
-        return sum(
-            xp.sum(reshape(xp.vecdot(passed, passed), (passed.shape[0], n, -1)), axis=-1)
-            for passed in (xp.concat(states, axis=-2) for states in self._trail)
-        )
+    def reach(self, tol: float) -> Reach:
+        """How far back the walk has to go until ‖λₛ‖ ≤ tol·‖λₙ‖.
+
+        A run's walk is over when its own λ has died out for good, as far as was looked, however deep the others still
+        go: to the tolerance it is the walk that it would have made alone. A run that has become NaN does not keep the
+        others walking.
+        """
+        xp, n = namespace(self._first), len(self._trail[0])
+        squared = sum(_squared_norms(xp.concat(states, axis=-2), n) for states in self._trail)
+        above = squared > tol**2 * _squared_norms(self._first, 1)
+        back = xp.arange(1, n + 1, dtype=squared.dtype, device=squared.device)
+        # One moment more than the last after which λ is above its limit, and at least one.
+        needed = xp.max(xp.astype(above, squared.dtype) * back, axis=1) + 1.0
+        most = int(xp.max(needed))
+        depth = min(most, n)
+        if squared.shape[0] > 1:
+            self._alive = xp.astype(xp.flip(back[:depth]) <= needed[:, None], squared.dtype)
+        return Reach(depth, most <= n)
 
     def spread(self, layer: int, depth: int) -> Array:
-        """Spread derivatives E (runs, d·depth, d·q) of the first `depth` moments, the oldest first."""
-        return namespace(self._lam[-1]).concat(self._spread[layer][depth - 1 :: -1], axis=-2)
+        """Spread derivatives E (runs, d·depth, d·q) of the first `depth` moments, the oldest first.
+
+        Zeros for moments that only other runs have to walk through.
+        """
+        E = namespace(self._first).concat(self._spread[layer][depth - 1 :: -1], axis=-2)
+        if self._alive is None:
+            return E
+        return reshape(reshape(E, (*self._alive.shape, -1)) * self._alive[:, :, None], E.shape)
 
 
 class LoneAdjoint:
@@ -72,37 +98,46 @@ class LoneAdjoint:
         self._room(32)
 
     def begin(self, lam: Array) -> LoneAdjoint:
-        """Begin a walk with λ (1, d, q)."""
-        self._last, self._passed = lam[0], 0
+        """Begin a walk with λₙ (1, d, q)."""
+        self._trail[0], self._passed = lam.reshape(-1), 0
         return self
 
     def _room(self, moments: int) -> None:
         """Make room for so many moments: E from the back, so that the oldest comes first, λ from the front."""
         d, q = self._d, self._q
-        spread, trail = np.empty((moments, d * d, q)), np.empty((moments, d, q))
+        spread, trail = np.empty((moments, d * d, q)), np.empty((moments + 1, d, q))
         shaped = spread.reshape(moments, d, d * q)
-        self._trail, self._spread = trail.reshape(1, moments, d * q), shaped.reshape(1, moments * d, d * q)
-        self._slots = list(zip(spread[::-1], shaped[::-1], trail, strict=True))
+        self._trail, self._spread = trail.reshape(moments + 1, d * q), shaped.reshape(1, moments * d, d * q)
+        self._slots = list(zip(trail, spread[::-1], shaped[::-1], trail[1:], strict=False))
 
-    def back(self, moments: Sequence[LoneMoment]) -> None:
+    def back(self, moments: Sequence[Moment]) -> None:
         """Go back through moments, the newest first."""
         end = self._passed + len(moments)
         if end > len(self._slots):
             spread, trail = self._spread, self._trail
             self._room(2 * end)
-            self._spread[:, -spread.shape[1] :, :], self._trail[:, : trail.shape[1], :] = spread, trail
-        lam, delta, expand = self._last, self._delta, self._table.dot
-        for (U, D), (products, E, after) in zip(moments, self._slots[self._passed : end], strict=True):
+            self._spread[:, -spread.shape[1] :, :], self._trail[: len(trail)] = spread, trail
+        delta, expand = self._delta, self._table.dot
+        for ((U,), _, (D,)), (lam, products, E, after) in zip(moments, self._slots[self._passed : end], strict=True):
             np.multiply(lam, D, delta)
             expand(delta, products)
-            lam = E.dot(U, after)
-        self._last, self._passed = lam, end
+            E.dot(U, after)
+        self._passed = end
 
-    def squared(self) -> Array:
-        """‖λ‖² (1, n) after each moment."""
-        passed = self._trail[:, : self._passed, :]
-        return np.vecdot(passed, passed)
+    def reach(self, tol: float) -> Reach:
+        """How far back the walk has to go until ‖λₛ‖ ≤ tol·‖λₙ‖, for good as far as was looked."""
+        passed = self._trail[: self._passed + 1]
+        first, *squared = np.vecdot(passed, passed).tolist()
+        most, limit = len(squared) + 1, tol**2 * first
+        while most > 1 and not squared[most - 2] > limit:
+            most -= 1
+        return Reach(min(most, len(squared)), most <= len(squared))
 
     def spread(self, layer: int, depth: int) -> Array:
         """Spread derivatives E (1, d·depth, d·q) of the first `depth` moments, the oldest first."""
         return self._spread[:, -depth * self._d :, :]
+
+
+def _squared_norms(rows: Array, n: int) -> Array:
+    """‖·‖² (runs, n) of n vectors that lie in rows (runs, d·n, q)."""
+    return total(reshape(namespace(rows).vecdot(rows, rows), (rows.shape[0], n, -1)), axis=-1)

@@ -39,6 +39,11 @@ def reshape(x: Array, shape: tuple[int, ...]) -> Array:
     return x.reshape(shape) if type(x) is np.ndarray else namespace(x).reshape(x, shape)
 
 
+def total(x: Array, axis: int) -> Array:
+    """`namespace(x).sum(x, axis=axis)`, without what NumPy wraps around it."""
+    return np.add.reduce(x, axis=axis) if type(x) is np.ndarray else namespace(x).sum(x, axis=axis)
+
+
 @dataclass(frozen=True, eq=False)
 class Algebra:
     """A finite-dimensional real algebra given by its multiplication table.

@@ -22,19 +22,12 @@ class Moment(NamedTuple):
     """Weights and slopes of one step; each field has one entry a layer.
 
     `recurrent` and `between` are the weights U and W then in force (W of the first layer is never walked through and
-    left out), `slopes` is D.
+    left out), `slopes` is D. Those of a lone network have no run axis.
     """
 
     recurrent: tuple[Array, ...]
     between: tuple[Array, ...]
     slopes: tuple[Array, ...]
-
-
-class LoneMoment(NamedTuple):
-    """U (d·q, q) and D (d, q) of one step of a lone network."""
-
-    recurrent: Array
-    slopes: Array
 
 
 class History:
@@ -50,19 +43,18 @@ class History:
     Attributes
     ----------
     lone
-        Whether it is of one layer of one run under NumPy: the network that forecasts live, for which there are
-        shortcuts. Its moments are `LoneMoment`, those of others `Moment`.
+        Whether the network is one layer of one run under NumPy: the one that forecasts live, which has shortcuts.
     """
 
     def __init__(self, depth: int, states: States) -> None:
         self.states, self.steps = states, 0
         self.lone = len(states) == 1 and states[0].shape[0] == 1 and type(states[0]) is np.ndarray
         self.inputs = Sliding(depth + SPARE)
-        self._moments: deque[Moment | LoneMoment] = deque(maxlen=depth)
+        self._moments: deque[Moment] = deque(maxlen=depth)
         self._tracks = [Sliding(depth + 1) for _ in states]
         self._follow(states)
 
-    def append(self, moment: Moment | LoneMoment, states: States) -> None:
+    def append(self, moment: Moment, states: States) -> None:
         """Take in a step, whose input is there already, and the states after it."""
         self._moments.append(moment)
         self.steps += 1
@@ -76,7 +68,7 @@ class History:
     def __len__(self) -> int:
         return len(self._moments)
 
-    def __iter__(self) -> Iterator[Moment | LoneMoment]:
+    def __iter__(self) -> Iterator[Moment]:
         """Moments, the newest first."""
         return reversed(self._moments)
 
@@ -85,7 +77,7 @@ class History:
         return _in_a_row(self._tracks[layer].last(n + 1)[:-1, ...])
 
     def into(self, layer: int, n: int) -> Array:
-        """What went into a layer at each of the n newest moments: states (runs, d·n, q) or, into the first, (d·n, m)."""
+        """What went into a layer at the n newest moments: states (runs, d·n, q) or, into the first, inputs (d·n, m)."""
         if layer:
             return _in_a_row(self._tracks[layer - 1].last(n))
         inputs = self.inputs.last(n)
@@ -94,7 +86,7 @@ class History:
     def state(self) -> dict[str, Any]:
         """Everything, as NumPy arrays and plain values."""
         return {
-            "moments": [list(moment) if self.lone else _fetched(moment) for moment in self._moments],
+            "moments": [[[fetch(array) for array in field] for field in moment] for moment in self._moments],
             "tracks": [fetch(track.rows).copy() for track in self._tracks],
             "inputs": fetch(self.inputs.rows).copy(),
             "steps": self.steps,
@@ -103,18 +95,13 @@ class History:
     def restore(self, state: Mapping[str, Any], device: str) -> None:
         """Take back what `state` gave, onto a device."""
         self._moments.clear()
-        for saved in state["moments"]:
-            fields = saved if self.lone else [tuple(place(array, device) for array in field) for field in saved]
-            self._moments.append(LoneMoment(*fields) if self.lone else Moment(*fields))
+        for moment in state["moments"]:
+            self._moments.append(Moment(*(tuple(place(array, device) for array in field) for field in moment)))
         for track, rows in zip(self._tracks, state["tracks"], strict=True):
             track.rows = place(rows, device)
         self.states = tuple(track.last(1)[0, ...] + 0.0 for track in self._tracks)
         self.inputs.rows = place(state["inputs"], device)
         self.steps = state["steps"]
-
-
-def _fetched(moment: Moment) -> list[Any]:
-    return [[fetch(array) for array in field] for field in moment]
 
 
 def _in_a_row(rows: Array) -> Array:

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quatcast.algebra import Algebra, Array, H, namespace, reshape
+from quatcast.algebra import Algebra, Array, H, namespace, reshape, total
 
 FLOOR = 1e-3
 """Of the largest scale that there was: the least that an adaptive kernel narrows down to."""
@@ -197,7 +197,7 @@ class MCC:
         else:
             finite = xp.where(infinite, xp.ones_like(variance), variance)
             value = xp.where(infinite, 0.5 * squared, -finite * xp.expm1(exponent))
-        return Judgement(xp.sum(value, axis=(-2, -1)), xp.exp(exponent), state)
+        return Judgement(total(reshape(value, (*value.shape[:-2], -1)), axis=-1), xp.exp(exponent), state)
 
     def _follow(self, squared: Array, state: State, present: Array | None) -> tuple[Array, State]:
         """Adaptive width in force for an error of squared modulus |e|², and the running scale after it."""

@@ -26,14 +26,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-import numpy as np
-
 from quatcast.activations import Activation
-from quatcast.adjoint import Adjoint, LoneAdjoint
-from quatcast.algebra import Algebra, Array, namespace, reshape
-from quatcast.backend import fetch
+from quatcast.adjoint import Adjoint, LoneAdjoint, Reach
+from quatcast.algebra import Algebra, Array, reshape, total
 from quatcast.deferred import Deferred
-from quatcast.history import History, LoneMoment, Moment, States
+from quatcast.history import History, Moment, States
 
 
 class Layer(NamedTuple):
@@ -69,17 +66,6 @@ class Walk(NamedTuple):
     gradients: list[Array]
     depth: int
     converged: bool
-
-
-class Reach(NamedTuple):
-    """Moments that a walk takes, whether λ has died out after them, and which each run needs (runs, depth), as 0 and 1.
-
-    The last is in the order of E, the oldest moment first, and None where every run needs all.
-    """
-
-    depth: int
-    converged: bool
-    alive: Array | None
 
 
 @dataclass(frozen=True)
@@ -154,16 +140,14 @@ class Engine:
         E = self.algebra.expand(slope)
         gradients = [E.mT @ past.states[-1], slope]
         lam = E @ net.weight
-        limit = self.tol**2 * _squared_norm(lam)
         adjoint = self._lone(lam) if past.lone else Adjoint(self.algebra, lam, len(net.layers))
-        left, passed, reach = iter(past), 0, Reach(1, False, None)
+        left, passed, reach = iter(past), 0, Reach(1, False)
         while not reach.converged and (ahead := list(islice(left, passed or hint + 1))):
             adjoint.back(ahead)
             passed += len(ahead)
-            reach = _reach(adjoint.squared(), limit)
+            reach = adjoint.reach(self.tol)
         for k in range(len(net.layers) - 1, -1, -1):
             E = adjoint.spread(k, reach.depth)
-            E = E if reach.alive is None else _masked(E, reach.alive)
             gradients = self._gradients(net.layers[k], k, E, past) + gradients
         return Walk(gradients, reach.depth, reach.converged)
 
@@ -175,51 +159,16 @@ class Engine:
 
     def _gradients(self, layer: Layer, k: int, E: Array, past: History) -> list[Array]:
         """Sum δ(s) ⊗ z(s)ᴴ over the walk, the oldest moment first, for layer k, as one matrix product a weight."""
-        xp, d = namespace(E), self.algebra.dimension
+        d = self.algebra.dimension
         n, W = E.shape[-2] // d, layer.input
         by_input = W.gradient(E) if isinstance(W, Deferred) else E.mT @ past.into(k, n)
-        delta = xp.sum(E[:, ::d, :], axis=-2)
+        delta = total(E[:, ::d, :], axis=-2)
         return [E.mT @ past.before(k, n), by_input, reshape(delta, layer.bias.shape)]
 
 
-def _moment(net: Network, slopes: list[Array], lone: bool) -> Moment | LoneMoment:
+def _moment(net: Network, slopes: list[Array], lone: bool) -> Moment:
     """What a walk needs of a step."""
     if lone:
-        return LoneMoment(net.layers[0].recurrent[0], slopes[0][0])
+        return Moment((net.layers[0].recurrent[0],), (), (slopes[0][0],))
     recurrent = tuple(layer.recurrent for layer in net.layers)
     return Moment(recurrent, tuple(layer.input for layer in net.layers[1:]), tuple(slopes))
-
-
-def _reach(squared: Array, limit: Array) -> Reach:
-    """How far back a walk has to go, from ‖λ‖² (runs, n) after each moment.
-
-    A run's walk is over when its own λ has died out for good, as far as was looked, however deep the others still go:
-    to the tolerance it is the walk that it would have made alone. A run that has become NaN does not keep the others
-    walking.
-    """
-    xp, (runs, n) = namespace(squared), squared.shape
-    above = squared > limit[:, None]
-    if runs == 1:
-        flags = fetch(above)[0].tolist()
-        most = n + 1
-        while most > 1 and not flags[most - 2]:
-            most -= 1
-        return Reach(min(most, n), most <= n, None)
-    back = xp.arange(1, n + 1, dtype=squared.dtype, device=squared.device)
-    # One moment more than the last after which λ is above its limit, and at least one.
-    needed = xp.max(xp.astype(above, squared.dtype) * back, axis=1) + 1.0
-    most = int(xp.max(needed))
-    alive = xp.flip(back[: min(most, n)]) <= needed[:, None]
-    return Reach(min(most, n), most <= n, xp.astype(alive, squared.dtype))
-
-
-def _masked(E: Array, alive: Array) -> Array:
-    """E with zeros for the moments that a run does not walk through."""
-    runs, n = alive.shape
-    return reshape(reshape(E, (runs, n, -1)) * alive[:, :, None], E.shape)
-
-
-def _squared_norm(x: Array) -> Array:
-    """‖x‖² of each run."""
-    flat = reshape(x, (x.shape[0], -1))
-    return namespace(flat).vecdot(flat, flat)

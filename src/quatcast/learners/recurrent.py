@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from quatcast.activations import Pair, activation
 from quatcast.algebra import Array, C, H
-from quatcast.backend import fetch, place
+from quatcast.backend import place
 from quatcast.deferred import Deferred
 from quatcast.history import History
 from quatcast.learners.base import Floats, Outcome

@@ -3,10 +3,11 @@
 import pickle
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quatcast.sliding import Sliding
+from quatcast.backend import fetch, place
+from quatcast.sliding import FIRST, Sliding
 
 
 @given(capacity=st.integers(1, 7), count=st.integers(0, 40), width=st.integers(1, 3))
@@ -33,6 +34,27 @@ def test_rows_that_are_put_back_go_on(capacity, held, more):
         back.append(np.array([float(t)]))
     np.testing.assert_array_equal(back.rows, last.rows)
     assert len(back) == len(last)
+
+
+@given(capacity=st.integers(FIRST - 1, 3 * FIRST), count=st.integers(1, 9 * FIRST), n=st.integers(0, FIRST))
+@settings(max_examples=30, deadline=None)
+def test_there_is_room_for_all_that_is_to_be_kept_and_the_newest_can_be_asked_for(capacity, count, n):
+    last = Sliding(capacity)
+    for t in range(count):
+        last.append(np.array([float(t)]))
+        np.testing.assert_array_equal(last.rows[:, 0], np.arange(max(0, t + 1 - capacity), t + 1))
+    n = min(n, len(last))
+    np.testing.assert_array_equal(last.last(n)[:, 0], np.arange(count - n, count))
+
+
+def test_another_array_library_will_do():
+    here, there = Sliding(3), Sliding(3)
+    for t in range(20):
+        row = np.full((2, 2), float(t))
+        here.append(row)
+        there.append(place(row, "array_api_strict"))
+        np.testing.assert_array_equal(fetch(there.rows), here.rows)
+        np.testing.assert_array_equal(fetch(there.last(1)), here.last(1))
 
 
 def test_memory_is_flat():

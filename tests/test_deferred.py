@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quatcast import QRNN, SGD, Adam, C, H, R, Replay
-from quatcast.deferred import BLOCK, ROOM, Deferred
+from quatcast.deferred import BLOCK, ROOM, SPARE, Deferred
 from quatcast.sliding import Sliding
 
 ALGEBRAS = pytest.mark.parametrize("algebra", [R, C, H], ids=repr)
@@ -28,7 +28,7 @@ class Plain:
 
 def pair(algebra, rng):
     W = rng.normal(size=(RUNS, algebra.dimension * UNITS, INPUTS))
-    return Deferred(algebra, W.copy(), Sliding(REACH + 2 * BLOCK)), Plain(algebra, W)
+    return Deferred(algebra, W.copy(), Sliding(REACH + SPARE)), Plain(algebra, W)
 
 
 def step(deferred, plain, algebra, depth, rng):
@@ -77,7 +77,7 @@ def test_goes_on_from_its_state_bit_for_bit(algebra):
     deferred, plain = pair(algebra, rng)
     for n in range(3 * BLOCK + 5):
         step(deferred, plain, algebra, 1 + n % 30, rng)
-    inputs = Sliding(REACH + 2 * BLOCK)
+    inputs = Sliding(REACH + SPARE)
     inputs.rows = deferred._inputs.rows
     other = Deferred(algebra, np.zeros_like(plain.W), inputs)
     other.restore(deferred.state())

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-_FORMAT = "quatcast-2"
+_FORMAT = "quatcast-3"
 
 
 class Kept:

@@ -32,6 +32,8 @@ BLOCK = 24
 in a run depends little on how deep its neighbours walk."""
 ROOM = 2
 """Blocks of rows that there is room for before old ones are thrown away."""
+SPARE = 2 * BLOCK
+"""Inputs that have to be kept beyond the deepest walk."""
 
 
 class Deferred:
@@ -44,14 +46,14 @@ class Deferred:
     weights
         W, (runs, d·q, m); changed in place.
     inputs
-        The last inputs (d, m) of the network. Two blocks more than a walk may reach have to be kept.
+        The last inputs (d, m) of the network, `SPARE` more than a walk may reach.
 
     Examples
     --------
     >>> import numpy as np
     >>> from quatcast.algebra import H
     >>> rng = np.random.default_rng(0)
-    >>> inputs = Sliding(5 + 2 * BLOCK)
+    >>> inputs = Sliding(5 + SPARE)
     >>> W = Deferred(H, np.zeros((1, 4 * 2, 3)), inputs)
     >>> z, delta = rng.normal(size=(4, 3)), rng.normal(size=(1, 4, 2))
     >>> inputs.append(z)
@@ -112,7 +114,7 @@ class Deferred:
         """Add EᵀZ to W."""
         first, last = self._newest(E)
         self._coefficients[:, first:last, :] += E
-        if self._waiting == BLOCK:
+        if self._waiting >= BLOCK:
             self._add_up()
 
     def dense(self) -> Array:

@@ -10,10 +10,8 @@ import numpy as np
 
 from quatcast.algebra import Array, namespace, reshape
 from quatcast.backend import fetch, place
+from quatcast.deferred import SPARE
 from quatcast.sliding import Sliding
-
-SPARE = 48
-"""Inputs that are kept beyond the deepest walk, for `quatcast.deferred`."""
 
 States = tuple[Array, ...]
 

@@ -152,6 +152,7 @@ class Engine:
         return Walk(gradients, reach.depth, reach.converged)
 
     def _lone(self, lam: Array) -> LoneAdjoint:
+        """Adjoint of a lone network, the same at every step."""
         q = lam.shape[-1]
         if q not in self._adjoints:
             self._adjoints[q] = LoneAdjoint(self.algebra, q)

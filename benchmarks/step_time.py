@@ -108,7 +108,7 @@ class Floor:
 class Timing(NamedTuple):
     """Milliseconds of a step of a learner, of its floor and of classical RTRL, ratios of these, and depth of the walks.
 
-    All are medians over the turns, those of the ratios too: a machine that is slow for a while is slow for all three.
+    Medians over the turns, of the ratios too: a machine that is slow for a while is slow for all three.
     """
 
     step: float

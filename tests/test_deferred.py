@@ -35,9 +35,9 @@ def step(deferred, plain, algebra, depth, rng):
     """One step of both with the same input, gradient and factor; the largest disagreement of all that they tell."""
     d = algebra.dimension
     u, v = rng.normal(size=(d, INPUTS)), rng.normal(size=(4, INPUTS))
-    apart = [np.abs(deferred.product(v) - v @ plain.W.mT).max()]
+    apart = [np.abs(deferred.product(v) - v @ plain.W.mT).max(), np.abs(deferred.drive(u) - u @ plain.W.mT).max()]
     deferred._inputs.append(u)
-    apart.append(np.abs(deferred.newest() - u @ plain.W.mT).max())
+    deferred.take()
     plain.inputs.append(u)
     deltas = rng.normal(size=(min(depth, len(plain.inputs)), RUNS, d, UNITS))
     spread = np.concatenate([algebra.expand(delta) for delta in deltas], axis=-2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import ClassicalRTRL, Loss, PlainAdam, PlainSGD, unrolled
 
-from quatcast import MCC, MSE, QRNN, RNN, SGD, Adam, ComplexRNN, ghr
+from quatcast import MCC, MSE, QRNN, RNN, SGD, Adam, ComplexRNN, Replay, ghr
 from quatcast.quaternion import conjugate, product, rotation
 
 NETWORKS = {"R": RNN, "C": ComplexRNN, "H": QRNN}
@@ -204,3 +204,37 @@ def test_a_slope_of_a_custom_activation_may_be_one_number():
         learner = QRNN((3,), activation=(lambda f: 0.5 * f, lambda f: 0.5), seeds=seeds)
         steps.append([learner.update(u, y).prediction for u, y in zip(*signal(20, 4), strict=True)])
     np.testing.assert_allclose(steps[0], np.array(steps[1])[:, 1], atol=1e-12)
+
+
+class Fuse:
+    """tanh that refuses to work while it is blown, after a few calls or at the first."""
+
+    def __init__(self):
+        self.left = np.inf
+
+    def __call__(self, f):
+        self.left -= 1
+        if self.left < 0:
+            raise ArithmeticError("blown")
+        return np.tanh(f)
+
+
+@pytest.mark.parametrize("hidden", [(3,), (3, 2)], ids=["one-layer", "two-layers"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"optimizer": Adam()}, {"replay": Replay(window=4)}], ids=["sgd", "adam", "replay"]
+)
+def test_a_step_that_fails_is_as_if_it_had_not_been(settings, hidden):
+    fuse, rng = Fuse(), np.random.default_rng(0)
+    pair = (fuse, lambda f: 1.0 - np.tanh(f) ** 2)
+    one, other = (QRNN(hidden, activation=pair, init_std=0.3, **settings).start(2, 1) for _ in range(2))
+    for step in range(60):
+        u, d = rng.normal(size=(2, 4)), rng.normal(size=(1, 4))
+        # More failures in a row than deferred weights have room for.
+        for _ in range(100 if step == 30 else 1):
+            fuse.left = step % len(hidden)
+            with pytest.raises(ArithmeticError):
+                one.update(rng.normal(size=(2, 4)), d)
+            fuse.left = np.inf
+        mine, expected = one.update(u, d), other.update(u, d)
+        assert mine.gradient_norm == expected.gradient_norm
+        np.testing.assert_array_equal(mine.prediction, expected.prediction)

@@ -92,7 +92,7 @@ class LoneAdjoint:
     """
 
     def __init__(self, algebra: Algebra, units: int) -> None:
-        self._d, self._q = algebra.dimension, units
+        self._d, self.units = algebra.dimension, units
         self._table, _ = algebra.mixing(np.zeros(1))
         self._delta = np.empty((self._d, units))
         self._room(32)
@@ -104,7 +104,7 @@ class LoneAdjoint:
 
     def _room(self, moments: int) -> None:
         """Make room for so many moments: E from the back, so that the oldest comes first, λ from the front."""
-        d, q = self._d, self._q
+        d, q = self._d, self.units
         spread, trail = np.empty((moments, d * d, q)), np.empty((moments + 1, d, q))
         shaped = spread.reshape(moments, d, d * q)
         self._trail, self._spread = trail.reshape(moments + 1, d * q), shaped.reshape(1, moments * d, d * q)

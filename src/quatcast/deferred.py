@@ -56,9 +56,10 @@ class Deferred:
     >>> inputs = Sliding(5 + SPARE)
     >>> W = Deferred(H, np.zeros((1, 4 * 2, 3)), inputs)
     >>> z, delta = rng.normal(size=(4, 3)), rng.normal(size=(1, 4, 2))
-    >>> inputs.append(z)
-    >>> W.newest().shape
+    >>> W.drive(z).shape
     (1, 4, 8)
+    >>> inputs.append(z)
+    >>> W.take()
     >>> W.gradient(H.expand(delta)).add(-0.1)
     >>> bool(np.allclose(W.dense(), -0.1 * H.expand(delta).mT @ z))
     True
@@ -72,19 +73,27 @@ class Deferred:
         table = reshape(algebra.mixing(weights)[0], (d, d, d))
         self._table = reshape(table * signs[None, :, None], (d * d, d))
         self._scratch: Array | None = None
+        self._products: Array | None = None
         # The moments of Z are the `_size` newest; their rows of A and of the Gram matrix begin at the moment `_start`.
         self._start = self._size = self._depth = self._waiting = 0
         self._coefficients, self._gram = self._zeros(weights.shape[0], 0, weights.shape[1]), self._zeros(0, 0)
         self._keep(0)
 
-    def newest(self) -> Array:
-        """Return u Wᵀ for the input u (d, m) that was appended last."""
+    def drive(self, u: Array) -> Array:
+        """Return u Wᵀ for the next input u (d, m)."""
+        driven = u @ self._base.mT
+        if not self._size:
+            self._products = self._zeros(0, self._d)
+            return driven
+        Z, A = self._window()
+        self._products = Z @ u.mT
+        return driven + self._products.mT @ A
+
+    def take(self) -> None:
+        """Take the input that drove last, and has been appended since, among the moments of Z."""
         self._size += 1
         self._waiting += 1
-        Z, A = self._window()
-        products = self._relate(Z)
-        # The newest coefficients are still zero.
-        return Z[-self._d :, :] @ self._base.mT + products.mT @ A
+        self._relate(self._size - 1, self._products, self._inputs.last(1))
 
     def product(self, v: Array) -> Array:
         """Return v Wᵀ for v (…, m)."""
@@ -159,19 +168,18 @@ class Deferred:
         else:
             Z, _ = self._window()
             for moment in range(kept):
-                self._relate(Z[: (moment + 1) * d, :])
+                before, z = Z[: moment * d, :], Z[moment * d : (moment + 1) * d, :]
+                self._relate(moment, before @ z.mT, z)
 
-    def _relate(self, Z: Array) -> Array:
-        """Put Σⱼ zⱼ(s′)ᴴ zⱼ(s) for the last moment s′ of Z and all s up to it into the row of s′ of the Gram matrix.
+    def _relate(self, moment: int, products: Array, z: Array) -> None:
+        """Write the row of a moment s′ of the Gram matrix: Σⱼ zⱼ(s′)ᴴ zⱼ(s) for each s before, then ½Σⱼ|zⱼ(s′)|².
 
-        The matrix is that of pairs s ≤ s′, those with s = s′ counting half. Returns the real products Z z(s′)ᵀ.
+        The real products Z z(s′)ᵀ are those of the moments before.
         """
-        d, first, rows = self._d, self._start * self._d, Z.shape[0]
-        products = Z @ Z[-d:, :].mT
-        related = reshape(reshape(products, (-1, d * d)) @ self._table, (-1,))
-        related[-d:] *= 0.5
-        self._gram[self._start + rows // d - 1, first : first + rows] = related
-        return products
+        d, row = self._d, self._start + moment
+        related, flat = reshape(products, (-1, d * d)) @ self._table, reshape(z, (-1,))
+        self._gram[row, self._start * d : row * d] = reshape(related, (-1,))
+        self._gram[row, row * d] = 0.5 * namespace(flat).vecdot(flat, flat)
 
     def _window(self) -> tuple[Array, Array]:
         """Z and A of its moments."""
@@ -194,6 +202,10 @@ class Deferred:
 
     def _zeros(self, *shape: int) -> Array:
         return namespace(self._base).zeros(shape, dtype=self._base.dtype, device=self._base.device)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is written anew before it is read stays behind.
+        return self.__dict__ | {"_scratch": None, "_products": None}
 
     def state(self) -> dict[str, Any]:
         """Everything but the inputs, as NumPy arrays of its own and plain values."""

@@ -40,6 +40,12 @@ class History:
 
     Attributes
     ----------
+    states
+        State of each layer after the last step.
+    inputs
+        The last inputs (d, m), more than there are moments.
+    steps
+        Steps so far.
     lone
         Whether the network is one layer of one run under NumPy: the one that forecasts live, which has shortcuts.
     """
@@ -52,8 +58,9 @@ class History:
         self._tracks = [Sliding(depth + 1) for _ in states]
         self._follow(states)
 
-    def append(self, moment: Moment, states: States) -> None:
-        """Take in a step, whose input is there already, and the states after it."""
+    def append(self, u: Array, moment: Moment, states: States) -> None:
+        """Take in a step: its input, what a walk needs of it, and the states after it."""
+        self.inputs.append(u)
         self._moments.append(moment)
         self.steps += 1
         self._follow(states)

@@ -68,9 +68,11 @@ class Walk(NamedTuple):
     converged: bool
 
 
-@dataclass(frozen=True)
+@dataclass
 class Engine:
     """The numerics of a recurrent network over an algebra.
+
+    Each learner has its own: the walks of a lone network use its memory again and again.
 
     Parameters
     ----------
@@ -85,20 +87,21 @@ class Engine:
     algebra: Algebra
     activation: Activation
     tol: float
-    _adjoints: dict[int, LoneAdjoint] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _adjoint: LoneAdjoint | None = field(default=None, init=False, repr=False, compare=False)
 
     def advance(self, net: Network, past: History, u: Array) -> None:
-        """Move the states one step with the input u (d, m), and write the step down."""
-        past.inputs.append(u)
+        """Move the states one step with the input u (d, m), and write it down. An error on the way changes nothing."""
         v, states, slopes = u, [], []
         for layer, before in zip(net.layers, past.states, strict=True):
             W = layer.input
-            driven = W.newest() if isinstance(W, Deferred) else v @ W.mT
+            driven = W.drive(v) if isinstance(W, Deferred) else v @ W.mT
             f = self.algebra.mix(before @ layer.recurrent.mT + driven) + layer.bias
             v = self.activation.value(f)
             states.append(v)
             slopes.append(self.activation.slope(f, v))
-        past.append(_moment(net, slopes, past.lone), tuple(states))
+        past.append(u, _moment(net, slopes, past.lone), tuple(states))
+        if isinstance(net.layers[0].input, Deferred):
+            net.layers[0].input.take()
 
     def roll(self, net: Network, h: States, inputs: Array) -> States:
         """Move the states over several inputs (n, d, m) at once, for a look at the future."""
@@ -153,10 +156,9 @@ class Engine:
 
     def _lone(self, lam: Array) -> LoneAdjoint:
         """Adjoint of a lone network, the same at every step."""
-        q = lam.shape[-1]
-        if q not in self._adjoints:
-            self._adjoints[q] = LoneAdjoint(self.algebra, q)
-        return self._adjoints[q].begin(lam)
+        if self._adjoint is None or self._adjoint.units != lam.shape[-1]:
+            self._adjoint = LoneAdjoint(self.algebra, lam.shape[-1])
+        return self._adjoint.begin(lam)
 
     def _gradients(self, layer: Layer, k: int, E: Array, past: History) -> list[Array]:
         """Sum δ(s) ⊗ z(s)ᴴ over the walk, the oldest moment first, for layer k, as one matrix product a weight."""

@@ -185,6 +185,13 @@ def test_the_smallest_mean_rmse_is_chosen_among_the_fewest_divergences(
     assert choose(store.tried()) == {("causal", 2.0, "LMS", "a"): {"rate": best}}
 
 
+@pytest.mark.parametrize("later", [1.0, 1.0 + 2e-16, 1.0 - 2e-16])
+def test_the_last_digits_of_a_mean_do_not_choose(store: Store, later: float) -> None:
+    for rate, error in ((0.2, later), (0.1, 1.0)):
+        store.add([replace(ROW, configuration={"rate": rate}, rmse=error)])
+    assert choose(store.tried()) == {("causal", 2.0, "LMS", "a"): {"rate": 0.1}}
+
+
 def test_compare_does_the_whole_protocol_once(
     recordings: list[Recording], settings: Settings, store: Store, here: Workers
 ) -> None:

@@ -110,9 +110,10 @@ def test_lists_and_whole_numbers_are_taken(specimen):
     assert same(from_lists, specimen.make().update(whole_u.astype(float), whole_d.astype(float)))
 
 
-def test_pickling_and_deep_copies_go_on_alike(specimen):
+def test_pickling_and_copies_go_on_alike(specimen):
     learner = specimen.trained()
     pickled, copied = pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)
+    assert goes_on_alike(copy.copy(learner), copy.deepcopy(learner), specimen)
     assert goes_on_alike(learner, pickled, specimen)
     assert not goes_on_alike(learner, copied, specimen) or specimen.kind.__name__ == "Persistence"
 

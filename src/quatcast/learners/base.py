@@ -175,6 +175,10 @@ class Learner(ABC):
         """Return a learner with the same settings that has seen nothing."""
         return type(self)(**self.settings())
 
+    def __copy__(self) -> Self:
+        # Learners change in place: one that shared its memory with another would be neither.
+        return copy.deepcopy(self)
+
     @property
     def runs(self) -> int | None:
         """Number of parallel runs; None for a single run without a run axis."""

@@ -153,13 +153,13 @@ class RNN(GradientLearner):
         return self._engine.output(net, rolled)
 
     def _forward(self, u: Array) -> Array:
-        self._net = Network.of(self._leaves)
-        self._engine.advance(self._net, self._past, u)
-        return self._engine.output(self._net, self._past.states)
+        net = Network.of(self._leaves)
+        self._engine.advance(net, self._past, u)
+        return self._engine.output(net, self._past.states)
 
     def _gradients(self, slope: Array) -> tuple[list[Array], int, bool]:
         # Depths of successive walks differ little, so looking begins at the last one.
-        walk = self._engine.walk(self._net, self._past, slope, hint=self._depth)
+        walk = self._engine.walk(Network.of(self._leaves), self._past, slope, hint=self._depth)
         self._depth = walk.depth
         # A walk that arrives at the zero state of the very first step has left nothing out.
         forgotten = self._past.steps > len(self._past)

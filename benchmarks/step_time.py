@@ -1,6 +1,6 @@
 """Milliseconds a step: every learner at the paper's sizes, classical RTRL, and the floor of bare matrix products.
 
-Run by `make bench`, on one thread, in well under a minute. Learner, floor and classical RTRL take turns within one
+Run by `make bench`, on one thread, in half a minute. Learner, floor and classical RTRL take turns within one
 run, and the floor walks as deep as the learner has just walked. Times are processor time of the thread: on a busy
 machine the wall clock would count the pauses that fall into the long steps of classical RTRL but hardly any of those
 that fall between the short steps of a learner, and so flatter the learner. Steps are timed in blocks, because some
@@ -17,7 +17,8 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "
     os.environ[variable] = "1"
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from time import thread_time
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from classical import ClassicalRTRL, Floats
 from quatcast import LMS, MCC, MSE, QLMS, QRNN, RLS, RNN, SGD, Algebra, H, Learner, Persistence, R
 
 MARKERS, HORIZON, LAGS = 3, 20, 90
-WARM_UP, BLOCKS, BLOCK = 300, 17, 24
+WARM_UP, BLOCKS, BLOCK, REPEATS = 300, 17, 24, 3
 RATE, CLIP = 0.05, 2.0
 
 
@@ -131,35 +132,48 @@ def learn(learner: Learner, block: list[tuple[Floats, Floats]]) -> list[int]:
     return [learner.update(u, y).depth for u, y in block]
 
 
+class Turn(NamedTuple):
+    """Milliseconds of a step in one turn, and depth of the walks."""
+
+    step: float
+    floor: float
+    classical: float
+    depth: float
+
+
 def measure(
-    learner: Learner, data: Samples, floor: Floor | None = None, classical: ClassicalRTRL | None = None
+    make: Callable[[], Learner], data: Samples, floor: Floor | None = None, classical: ClassicalRTRL | None = None
 ) -> Timing:
-    """Time a learner and, in turns with it, its floor and classical RTRL."""
+    """Time learners one after the other and, in turns with them, their floor and classical RTRL."""
+    turns = [turn for _ in range(REPEATS) for turn in take_turns(make(), data, floor, classical)]
+    step, bare, old, depth = np.array(turns).T
+    columns = step, bare, old, step / bare, old / step, depth
+    return Timing._make(float(np.median(column)) for column in columns)
+
+
+def take_turns(learner: Learner, data: Samples, floor: Floor | None, classical: ClassicalRTRL | None) -> Iterator[Turn]:
+    """Times of a learner that begins anew; the first two turns are left out.
+
+    The first two steps of classical RTRL touch their memory for the first time.
+    """
     pairs = iter(zip(*data, strict=True))
     for _ in range(WARM_UP):
         learner.update(*next(pairs))
-    steps: list[float] = []
-    floors: list[float] = []
-    olds: list[float] = []
-    depths: list[int] = []
-    for _ in range(BLOCKS):
+    for turn in range(BLOCKS):
         # What the others have pushed out of the cache comes back in a block that is not timed.
         learn(learner, [next(pairs) for _ in range(BLOCK)])
         block = [next(pairs) for _ in range(BLOCK)]
         time, walked = timed(learn, learner, block)
-        steps.append(time / BLOCK)
-        depths += walked
+        bare = old = np.nan
         if floor is not None:
             floor.steps(walked)
-            floors.append(timed(floor.steps, walked)[0] / BLOCK)
+            bare, _ = timed(floor.steps, walked)
         if classical is not None:
             d = len(classical.h)
             u, y = block[-1]
-            olds.append(timed(classical.update, u.reshape(-1, d).T, y.reshape(-1, d).T)[0])
-    # The first two steps of classical RTRL touch their memory for the first time.
-    step, bare, old = np.array([steps, floors or [np.nan] * BLOCKS, olds or [np.nan] * BLOCKS])[:, 2:]
-    columns = step, bare, old, step / bare, old / step, np.array(depths)
-    return Timing._make(float(np.median(column)) for column in columns)
+            old, _ = timed(classical.update, u.reshape(-1, d).T, y.reshape(-1, d).T)
+        if turn >= 2:
+            yield Turn(time / BLOCK, bare / BLOCK, old, float(np.median(walked)))
 
 
 def network(kind: type[RNN], hidden: int, loss: Any = None, seeds: Any = 0) -> RNN:
@@ -169,7 +183,7 @@ def network(kind: type[RNN], hidden: int, loss: Any = None, seeds: Any = 0) -> R
 
 def exponent(hidden: list[int], data: Samples) -> float:
     """Slope of log(time) against log(hidden units)."""
-    times = [measure(network(QRNN, q), data).step for q in hidden]
+    times = [measure(partial(network, QRNN, q), data).step for q in hidden]
     print("  ".join(f"{q} units {t:.3f} ms" for q, t in zip(hidden, times, strict=True)))
     return float(np.polyfit(np.log(hidden), np.log(times), 1)[0])
 
@@ -185,9 +199,8 @@ def main() -> None:
     """Print the tables and the targets."""
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, one thread, processor time, double precision\n")
     quaternion, real = samples(H, LAGS), samples(R, LAGS)
-    print(
-        f"{LAGS} lags of {MARKERS} markers; medians of {BLOCKS - 2} turns: {BLOCK} steps of each, 1 of classical RTRL\n"
-    )
+    turns = REPEATS * (BLOCKS - 2)
+    print(f"{LAGS} lags of {MARKERS} markers; medians of {turns} turns, {BLOCK} steps each, of classical RTRL one\n")
     print(f"{'learner':<22}{'ms/step':>9}{'depth':>7}{'floor ms':>10}{'/ floor':>9}{'classical ms':>14}{'faster':>9}")
     paper: dict[str, Timing] = {}
     for algebra, kind, hidden, data in ((H, QRNN, 45, quaternion), (R, RNN, 90, real)):
@@ -195,7 +208,7 @@ def main() -> None:
         floor = Floor(algebra, hidden, *sizes)
         for loss in (MSE(), MCC(sigma=2.0)):
             old = ClassicalRTRL(algebra, hidden, *sizes, RATE, CLIP)
-            time = measure(network(kind, hidden, loss), data, floor, old)
+            time = measure(partial(network, kind, hidden, loss), data, floor, old)
             short_name = f"{kind.__name__}-{type(loss).__name__}"
             paper[short_name] = time
             print(
@@ -209,15 +222,15 @@ def main() -> None:
         ("Persistence", Persistence, real),
     ]
     for name, make, data in others:
-        print(f"{name:<22}{measure(make(), data).step:>9.3f}")
+        print(f"{name:<22}{measure(make, data).step:>9.3f}")
 
     print(f"\nGrowth of the QRNN-MSE step with the hidden units, {LAGS} lags:")
     growth = exponent([20, 28, 40, 57, 80], quaternion)
 
     runs, short = 16, samples(H, 30)
     floor = Floor(H, 10, short.inputs[0].shape[0], MARKERS, runs)
-    batch = measure(network(QRNN, 10, seeds=range(runs)), short, floor)
-    alone = measure(network(QRNN, 10), short, Floor(H, 10, short.inputs[0].shape[0], MARKERS))
+    batch = measure(partial(network, QRNN, 10, seeds=range(runs)), short, floor)
+    alone = measure(partial(network, QRNN, 10), short, Floor(H, 10, short.inputs[0].shape[0], MARKERS))
     print(f"\nQRNN-MSE, 10 hidden, 30 lags: {alone.step:.3f} ms alone (floor {alone.floor:.3f}); {runs} runs at once")
     print(f"{batch.step / runs:.4f} ms a run (floor {batch.floor / runs:.4f}, depth {batch.depth:.0f})\n")
 

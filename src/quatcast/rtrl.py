@@ -48,13 +48,9 @@ class Network(NamedTuple):
     weight: Array
     bias: Array
 
-    def leaves(self) -> list[Array]:
-        """Parameters as a flat list, layer by layer, the readout last."""
-        return [array for layer in self.layers for array in layer] + [self.weight, self.bias]
-
     @classmethod
     def of(cls, leaves: Sequence[Array]) -> Network:
-        """Network of a flat list of parameters."""
+        """Network of a flat list of parameters, layer by layer, the readout last."""
         *inner, weight, bias = leaves
         layers = tuple(Layer(*inner[i : i + 3]) for i in range(0, len(inner), 3))
         return cls(layers, weight, bias)

@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 
 import quatcast
 from quatcast import MSE, RLS, Forecaster, Persistence, Ridge, recommended
+from quatcast.algebra.quaternion import pure, random_unit, rotation, vector
 from quatcast.data import Recording, corrupt, extmarker, simulated
-from quatcast.quaternion import pure, random_unit, rotation, vector
-from quatcast.recommended import SPARSE, WARMUP, experts
+from quatcast.safety.recommendation import SPARSE, WARMUP, experts
 
 START = 600
 LOST = 50

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from quatcast import MCC, QRNN, Adam, Learner, checkpoint
-from quatcast.gate import Gate
-from quatcast.replay import Replay
+from quatcast.engine.replay import Replay
+from quatcast.safety.gate import Gate
 
 CONTINUE = """
 import sys

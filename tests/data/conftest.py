@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 
-extmarker_module = importlib.import_module("quatcast.data.extmarker")
+extmarker_module = importlib.import_module("quatcast.data.extmarker_files")
 
 
 def fake_file(index: int) -> str:

@@ -10,7 +10,7 @@ import pytest
 from quatcast.data import CITATION, extmarker
 from quatcast.data.download import cache_folder, download, is_complete
 
-module = importlib.import_module("quatcast.data.extmarker")
+module = importlib.import_module("quatcast.data.extmarker_files")
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_all_files_arrive_once_and_are_never_asked_for_again(server, cache, caplog):
-    with caplog.at_level(logging.INFO, logger="quatcast.data.extmarker"):
+    with caplog.at_level(logging.INFO, logger="quatcast.data.extmarker_files"):
         recordings = extmarker(base_url=server.url)
     assert len(recordings) == 9
     assert files(cache) == files(server.folder)

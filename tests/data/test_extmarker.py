@@ -12,7 +12,7 @@ import pytest
 
 from quatcast.data import extmarker
 
-module = importlib.import_module("quatcast.data.extmarker")
+module = importlib.import_module("quatcast.data.extmarker_files")
 
 
 def test_quirks_of_the_files(fake_extmarker):

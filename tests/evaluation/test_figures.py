@@ -10,7 +10,7 @@ from made_up_store import SAMPLES, make, recording
 from quatcast.evaluation import Store, figures
 from quatcast.evaluation.report import grids
 from quatcast.evaluation.summary import LABELS, Summary
-from quatcast.forecaster import Forecasts
+from quatcast.forecasting.forecaster import Forecasts
 
 UNIT = re.compile(r"\[.+\]$")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from quatcast.data import extmarker
 from quatcast.evaluation import Estimate, estimate, pool, score
-from quatcast.forecaster import Forecaster
+from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import Persistence
 
 

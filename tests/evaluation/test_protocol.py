@@ -14,10 +14,10 @@ from quatcast.evaluation.protocol import Run, check, choose, compare, held, plan
 from quatcast.evaluation.records import Result
 from quatcast.evaluation.settings import Settings
 from quatcast.evaluation.store import Store
-from quatcast.forecaster import Forecaster
+from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import QRNN
-from quatcast.losses import MCC, MSE
-from quatcast.optimizers import SGD
+from quatcast.training.losses import MCC, MSE
+from quatcast.training.optimizers import SGD
 
 
 def test_jobs_hold_every_run_once_and_share_shapes(recordings: list[Recording]) -> None:

@@ -60,7 +60,7 @@ def compare(
 
 
 def _run(settings: Settings, report: bool) -> None:
-    from quatcast.backend import place
+    from quatcast.algebra.backend import place
     from quatcast.cli.show import Interrupted, Shown, say
     from quatcast.evaluation import protocol, sources
     from quatcast.evaluation.execution import Workers, dask, local

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from quatcast.guarded import GuardedForecasts
+from quatcast.safety.guard import GuardedForecasts
 
 if TYPE_CHECKING:
     from quatcast.data import Recording
     from quatcast.evaluation.predictors import Batch, Predictor
-    from quatcast.forecaster import Forecasts, Labels
+    from quatcast.forecasting.forecaster import Forecasts, Labels
 
 
 def forecast(
@@ -33,7 +33,7 @@ def forecast(
 
     import numpy as np
 
-    from quatcast.backend import place
+    from quatcast.algebra.backend import place
     from quatcast.cli.show import say
     from quatcast.data import read_csv, write_csv
     from quatcast.evaluation.predictors import Batch, find
@@ -73,7 +73,7 @@ def _write_status(recording: Recording, forecasts: GuardedForecasts, path: Path)
     """Write for each sample what was said when it arrived, and what came with the forecast that had been made of it."""
     import csv
 
-    from quatcast.guarded import Status
+    from quatcast.safety.guard import Status
 
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)

@@ -16,7 +16,7 @@ def list_() -> None:
     """Name the data sets that compare takes."""
     from quatcast.cli.show import table
     from quatcast.data.download import cache_folder, is_complete
-    from quatcast.data.extmarker import CHECKSUMS
+    from quatcast.data.extmarker_files import CHECKSUMS
 
     there = is_complete(cache_folder() / "extmarker", CHECKSUMS)
     rows = [
@@ -32,7 +32,7 @@ def fetch() -> None:
     """Download the ExtMarker recordings into the cache, and say whom to cite."""
     from quatcast.cli.show import say
     from quatcast.data import CITATION
-    from quatcast.data.extmarker import cached
+    from quatcast.data.extmarker_files import cached
 
     say(f"ExtMarker: {cached(progress=True)}")
     say(f"Please cite: {CITATION}")

@@ -18,9 +18,9 @@ from plotly.subplots import make_subplots
 from quatcast.data.recording import Recording
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.summary import ALL, LABELS, Summary
-from quatcast.forecaster import Forecasts, Labels
-from quatcast.guarded import Status
-from quatcast.losses import kernel
+from quatcast.forecasting.forecaster import Forecasts, Labels
+from quatcast.safety.guard import Status
+from quatcast.training.losses import kernel
 
 COLOURS = {
     "recommended": "#D55E00",

@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike
 
 from quatcast.algebra import Algebra, R
 from quatcast.evaluation.records import Configuration
-from quatcast.forecaster import Forecaster, Forecasts, Labels
-from quatcast.guarded import Guarded
+from quatcast.forecasting.forecaster import Forecaster, Forecasts, Labels
 from quatcast.learners import LMS, QLMS, QRNN, RLS, RNN, Persistence
-from quatcast.losses import MCC
-from quatcast.optimizers import SGD
-from quatcast.recommended import WARMUP, recommended
+from quatcast.safety.guard import Guarded
+from quatcast.safety.recommendation import WARMUP, recommended
+from quatcast.training.losses import MCC
+from quatcast.training.optimizers import SGD
 
 CLIP = 2.0
 MAX_DEPTH = 128
@@ -58,7 +58,7 @@ class Batch:
     labels
         "causal" or "lookahead".
     device
-        Where arrays live, see `quatcast.backend`.
+        Where arrays live, see `quatcast.algebra.backend`.
     names
         Of the channels, where they are known.
     """

@@ -29,7 +29,7 @@ from quatcast.evaluation.predictors import Batch, Predictor, find
 from quatcast.evaluation.records import Configuration, Key, NewTrace, Result, Stage, Tried, Unseeded, canonical
 from quatcast.evaluation.settings import Settings
 from quatcast.evaluation.store import Store
-from quatcast.forecaster import Forecasts, Labels
+from quatcast.forecasting.forecaster import Forecasts, Labels
 
 TRAIN = 300
 """Samples that the scaling is fitted to; validation scores those after them."""

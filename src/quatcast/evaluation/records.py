@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quatcast.forecaster import Labels
+from quatcast.forecasting.forecaster import Labels
 
 Stage = Literal["validation", "test"]
 Configuration = Mapping[str, Any]

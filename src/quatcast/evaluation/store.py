@@ -33,7 +33,7 @@ from quatcast.evaluation.records import (
     Unseeded,
     canonical,
 )
-from quatcast.forecaster import Labels
+from quatcast.forecasting.forecaster import Labels
 
 __all__ = ["Key", "NewTrace", "Result", "Stage", "Store", "Timing", "Trace", "Tried", "canonical", "fingerprint"]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from quatcast.evaluation.metrics import Estimate, estimate, pool
 from quatcast.evaluation.predictors import CATALOGUE
 from quatcast.evaluation.records import Result
-from quatcast.forecaster import Labels
+from quatcast.forecasting.forecaster import Labels
 
 ALL = "all"
 """The group of all recordings."""

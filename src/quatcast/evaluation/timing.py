@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from quatcast.data.simulated import simulated
+from quatcast.data.simulation import simulated
 from quatcast.evaluation.predictors import Batch, find
 from quatcast.evaluation.protocol import TRAIN
 from quatcast.evaluation.records import Timing

@@ -20,13 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quatcast import checkpoint
-from quatcast.algebra import Algebra, Array, R
-from quatcast.backend import fetch
-from quatcast.losses import MCC, MSE
-from quatcast.optimizers import SGD, Adam
-from quatcast.replay import Replay
-
-Floats = NDArray[np.float64]
+from quatcast.algebra import Algebra, R, fetch
+from quatcast.engine.replay import Replay
+from quatcast.training.losses import MCC, MSE
+from quatcast.training.optimizers import SGD, Adam
+from quatcast.typing import Array, Floats
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Step:
     truncated: bool = False
 
 
-class Outcome(NamedTuple):
+class StackedStep(NamedTuple):
     """A `Step` in stacked arrays (runs, d, p), as a learner's numerics return it."""
 
     prediction: Array
@@ -226,7 +224,7 @@ class Learner(ABC):
         """Output (runs, d, p) after stacked inputs (d, m)."""
 
     @abstractmethod
-    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> StackedStep:
         """Learn from a stacked input (d, m) and target (d, p), whose error counts `present` times (p,), 0 or 1."""
 
     def _state(self) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.algebra import Array, pack, unpack
-from quatcast.backend import fetch, place
-from quatcast.deferred import Deferred
-from quatcast.learners.base import Floats, Learner, Outcome, count_runs
-from quatcast.losses import MCC, MSE, Loss
-from quatcast.optimizers import SGD, Adam, Optimizer
+from quatcast.algebra import fetch, pack, place, unpack
+from quatcast.engine.low_rank import LowRankWeights
+from quatcast.learners.base import Learner, StackedStep, count_runs
+from quatcast.training.losses import MCC, MSE, Loss
+from quatcast.training.optimizers import SGD, Adam, Optimizer
+from quatcast.typing import Array, Floats
 
 
 class GradientLearner(Learner):
@@ -70,7 +70,7 @@ class GradientLearner(Learner):
         stacked = pack(array) if array.ndim == 4 else array.swapaxes(-1, -2)
         return place(np.array(stacked, order="C"), self.device)
 
-    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> StackedStep:
         prediction = self._forward(place(u, self.device))
         error = place(d, self.device) - prediction
         there = None if present is None else place(present, self.device)
@@ -78,7 +78,7 @@ class GradientLearner(Learner):
         value, weight, self._loss_state = self.loss.evaluate(learnt, self._loss_state, there)
         gradients, depth, truncated = self._gradients(-weight * learnt)
         self._leaves, norm, self._optimizer_state = self.optimizer.step(self._leaves, gradients, self._optimizer_state)
-        return Outcome(prediction, error, value, weight, norm, depth, truncated)
+        return StackedStep(prediction, error, value, weight, norm, depth, truncated)
 
     def parameters(self) -> dict[str, Floats]:
         """Parameters as plain arrays, copied: (q, m, d) for matrices, (q, d) for biases, behind the run axis."""
@@ -86,7 +86,7 @@ class GradientLearner(Learner):
             return {}
         public = {}
         for name, leaf in zip(self._names, self._leaves, strict=True):
-            array = fetch(leaf.dense() if isinstance(leaf, Deferred) else leaf)
+            array = fetch(leaf.dense() if isinstance(leaf, LowRankWeights) else leaf)
             array = array.swapaxes(-1, -2) if name.endswith("bias") else unpack(array, self.algebra.dimension)
             public[name] = np.array(array if self.runs else array[0])
         return public
@@ -98,7 +98,7 @@ class GradientLearner(Learner):
 
     def _state(self) -> dict[str, Any]:
         return {
-            "leaves": [leaf.state() if isinstance(leaf, Deferred) else fetch(leaf) for leaf in self._leaves],
+            "leaves": [leaf.state() if isinstance(leaf, LowRankWeights) else fetch(leaf) for leaf in self._leaves],
             "loss": {name: fetch(array) for name, array in self._loss_state.items()},
             "optimizer": {
                 name: [fetch(a) for a in value] if isinstance(value, list) else value
@@ -108,7 +108,7 @@ class GradientLearner(Learner):
 
     def _restore_state(self, state: Mapping[str, Any]) -> None:
         for i, saved in enumerate(state["leaves"]):
-            if isinstance(self._leaves[i], Deferred):
+            if isinstance(self._leaves[i], LowRankWeights):
                 self._leaves[i].restore(saved)
             else:
                 self._leaves[i] = place(saved, self.device)

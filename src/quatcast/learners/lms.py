@@ -6,12 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from quatcast.algebra import Array, C, H, namespace
-from quatcast.backend import place
-from quatcast.learners.base import Floats
+from quatcast.algebra import C, H, namespace, place
 from quatcast.learners.gradient import GradientLearner
-from quatcast.losses import MSE, Loss
-from quatcast.optimizers import SGD, Optimizer
+from quatcast.training.losses import MSE, Loss
+from quatcast.training.optimizers import SGD, Optimizer
+from quatcast.typing import Array, Floats
 
 
 class LMS(GradientLearner):
@@ -26,7 +25,7 @@ class LMS(GradientLearner):
     optimizer
         SGD(...) or Adam(...). An array of rates gives several runs.
     device
-        Where the arrays live, see `quatcast.backend`.
+        Where the arrays live, see `quatcast.algebra.backend`.
 
     Examples
     --------

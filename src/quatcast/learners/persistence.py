@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from quatcast.learners.base import Floats, Learner, Outcome
+from quatcast.learners.base import Learner, StackedStep
+from quatcast.typing import Floats
 
 
 class Persistence(Learner):
@@ -28,8 +29,8 @@ class Persistence(Learner):
         assert self.n_outputs is not None
         return inputs[-1][None, :, -self.n_outputs :]
 
-    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> StackedStep:
         prediction = self._predict([u])
         error = d - prediction
         loss = 0.5 * np.sum(error * error, axis=(-2, -1))
-        return Outcome(prediction, error, loss, np.ones((1, 1, 1)), np.zeros(1))
+        return StackedStep(prediction, error, loss, np.ones((1, 1, 1)), np.zeros(1))

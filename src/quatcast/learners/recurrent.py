@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.activations import Pair, activation
-from quatcast.algebra import Array, C, H
-from quatcast.backend import place
-from quatcast.deferred import Deferred
-from quatcast.history import History
-from quatcast.learners.base import Floats, Outcome
+from quatcast.algebra import C, H, place
+from quatcast.engine.activations import Pair, activation
+from quatcast.engine.history import History
+from quatcast.engine.low_rank import LowRankWeights
+from quatcast.engine.replay import Memory, Replay, window_gradients
+from quatcast.engine.rtrl import Engine, Network
+from quatcast.learners.base import StackedStep
 from quatcast.learners.gradient import GradientLearner
-from quatcast.losses import MSE, Loss
-from quatcast.optimizers import SGD, Optimizer
-from quatcast.replay import Memory, Replay, window_gradients
-from quatcast.rtrl import Engine, Network
+from quatcast.training.losses import MSE, Loss
+from quatcast.training.optimizers import SGD, Optimizer
+from quatcast.typing import Array, Floats
 
 
 class RNN(GradientLearner):
     """Recurrent network with real weights, inputs (m,) and targets (p,).
 
-    Layers with recurrence on themselves, a split activation and a linear readout with bias; see `quatcast.rtrl`
+    Layers with recurrence on themselves, a split activation and a linear readout with bias; see `quatcast.engine.rtrl`
     for the equations and for how the gradient is found.
 
     Parameters
@@ -47,9 +47,9 @@ class RNN(GradientLearner):
     max_depth
         Past steps that are kept; `Step.truncated` tells when they did not suffice.
     replay
-        What to learn again after each sample, see `quatcast.replay`; None for nothing, as published.
+        What to learn again after each sample, see `quatcast.engine.replay`; None for nothing, as published.
     device
-        Where the arrays live, see `quatcast.backend`.
+        Where the arrays live, see `quatcast.algebra.backend`.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class RNN(GradientLearner):
     def _defer(self) -> None:
         """Defer the input weights, where steps are multiples of the gradient and nothing else asks for the weights."""
         if isinstance(self.optimizer, SGD) and self.replay is None:
-            self._leaves[1] = Deferred(self.algebra, self._leaves[1], self._past.inputs)
+            self._leaves[1] = LowRankWeights(self.algebra, self._leaves[1], self._past.inputs)
 
     def _predict(self, inputs: list[Floats]) -> Array:
         net = Network.of(self._leaves)
@@ -165,7 +165,7 @@ class RNN(GradientLearner):
         forgotten = self._past.steps > len(self._past)
         return walk.gradients, walk.depth, forgotten and not walk.converged
 
-    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> StackedStep:
         outcome = super()._update(u, d, present)
         if self._memory is not None:
             self._memory.append(u, d, present)
@@ -226,7 +226,7 @@ class QRNN(RNN):
 
     Examples
     --------
-    >>> from quatcast.losses import MCC
+    >>> from quatcast.training.losses import MCC
     >>> learner = QRNN(hidden=(10,), loss=MCC(sigma=2.0), optimizer=SGD(rate=0.05, clip=2.0), seeds=range(3))
     >>> learner.start(n_inputs=6, n_outputs=2).predict(np.ones((6, 4))).shape
     (3, 2, 4)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra import H, pack, unpack
-from quatcast.learners.base import Floats, Learner, Outcome
-from quatcast.sliding import Sliding
+from quatcast.engine.sliding_window import SlidingWindow
+from quatcast.learners.base import Learner, StackedStep
+from quatcast.typing import Floats
 
 LARGE = 1e12
 """Sum of the squares of all inputs, in multiples of the penalty, from which every fit is a new one."""
@@ -100,7 +101,7 @@ class Ridge(Learner):
         self._gram, self._cross = np.zeros((runs, n, n)), np.zeros((runs, n, d * self.n_outputs))
         self._fitted = np.zeros((runs, n, d * self.n_outputs))
         self._theta = np.zeros((runs, n, d * self.n_outputs))
-        self._rows, self._goals = Sliding(self.refit), Sliding(self.refit)
+        self._rows, self._goals = SlidingWindow(self.refit), SlidingWindow(self.refit)
         self._steps = 0
         self._penalty = np.full(n, float(self.regularization))
         self._penalty[-1] = 1e-6 * self.regularization
@@ -112,7 +113,7 @@ class Ridge(Learner):
     def _predict(self, inputs: list[Floats]) -> Floats:
         return self._output(self._features(inputs[-1]))
 
-    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> StackedStep:
         rows = self._features(u)
         prediction = self._output(rows)
         error = d - prediction
@@ -121,7 +122,7 @@ class Ridge(Learner):
         self._goals.append(goal.reshape(len(rows), -1))
         self._steps += 1
         loss = 0.5 * np.sum(error * error, axis=(-2, -1))
-        return Outcome(prediction, error, loss, np.ones((len(rows), 1, 1)), self._refit())
+        return StackedStep(prediction, error, loss, np.ones((len(rows), 1, 1)), self._refit())
 
     def _refit(self) -> Floats:
         """Fit the runs whose turn it is, and tell how far each has moved.

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.learners.base import Floats, Learner, Outcome, count_runs
+from quatcast.learners.base import Learner, StackedStep, count_runs
+from quatcast.typing import Floats
 
 
 class RLS(Learner):
@@ -73,7 +74,7 @@ class RLS(Learner):
     def _predict(self, inputs: list[Floats]) -> Floats:
         return self._output(np.append(inputs[-1][0], 1.0))
 
-    def _update(self, u: Floats, d: Floats, present: Floats | None) -> Outcome:
+    def _update(self, u: Floats, d: Floats, present: Floats | None) -> StackedStep:
         x = np.append(u[0], 1.0)
         lam = np.broadcast_to(np.asarray(self.forgetting, dtype=float), (self.runs or 1,))
         prediction = self._output(x)
@@ -92,7 +93,7 @@ class RLS(Learner):
         self._P /= np.where(free, lam, 1.0)[:, None, None]
         loss = 0.5 * np.sum(error * error, axis=(-2, -1))
         norm = np.linalg.norm(change, axis=(-2, -1))
-        return Outcome(prediction, error, loss, np.ones((len(lam), 1, 1)), norm)
+        return StackedStep(prediction, error, loss, np.ones((len(lam), 1, 1)), norm)
 
     def parameters(self) -> dict[str, Floats]:
         """Weights (p, m, 1) and bias (p, 1), behind the run axis."""

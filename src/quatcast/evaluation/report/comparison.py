@@ -23,7 +23,7 @@ from quatcast.evaluation.summary import (
     in_order,
 )
 from quatcast.evaluation.tables import Cell, Column, Number, Table
-from quatcast.forecaster import Labels
+from quatcast.forecasting.forecaster import Labels
 
 OTHER_DATA = (
     "The paper's numbers are of other data, the ExtMarker recordings: they are here to show the order of size, and "

@@ -15,7 +15,7 @@ from quatcast.evaluation.protocol import TRACED_HORIZONS, choose
 from quatcast.evaluation.records import Configuration, Tried, canonical
 from quatcast.evaluation.store import Store
 from quatcast.evaluation.summary import LABELS, in_order
-from quatcast.forecaster import Labels
+from quatcast.forecasting.forecaster import Labels
 
 ACROSS = {"lags": "lags [samples]", "hidden": "hidden [units]"}
 UNITS = {"rate": "rate [–]", "sigma": "σ [std]", "forgetting": "forgetting [–]"}

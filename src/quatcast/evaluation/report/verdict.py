@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from quatcast.evaluation.metrics import Estimate
 from quatcast.evaluation.summary import ALL, LABELS, Summary
-from quatcast.forecaster import Labels
+from quatcast.forecasting.forecaster import Labels
 
 STILL = "persistence"
 

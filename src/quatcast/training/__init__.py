@@ -1,0 +1,1 @@
+"""Losses, and the optimisers that descend their gradients."""

@@ -1,0 +1,83 @@
+"""The same code on other array libraries, and what importing and long running costs."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from quatcast import LMS, MCC, QLMS, QRNN, RNN, SGD, Adam, ComplexRNN, Learner
+from quatcast.algebra import fetch, place
+
+LEARNERS = {
+    "lms": (LMS, {"optimizer": SGD(rate=[0.01, 0.1])}),
+    "qlms": (QLMS, {"loss": MCC(sigma=2.0)}),
+    "rnn": (RNN, {"hidden": (4,), "activation": "sigmoid"}),
+    "complex-rnn": (ComplexRNN, {"hidden": (3,), "activation": "relu"}),
+    "qrnn": (QRNN, {"hidden": (4,), "loss": MCC(sigma=[1.0, 2.0]), "seeds": [1, 2]}),
+    "qrnn-deep": (
+        QRNN,
+        {"hidden": (3, 3), "loss": MCC(sigma="adaptive", scope="channel"), "optimizer": Adam(rate=0.01, clip=1.0)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("device", ["array_api_strict", "torch"])
+def test_equals_numpy(device, name, tmp_path):
+    pytest.importorskip(device)
+    kind, settings = LEARNERS[name]
+    rng, d = np.random.default_rng(0), kind.algebra.dimension
+    tail = () if d == 1 else (d,)
+    here, there = kind(**settings), kind(**settings, device=device)
+    for n in range(60):
+        u, y = rng.normal(size=(3, *tail)), rng.normal(size=(2, *tail))
+        expected, found = here.update(u, y), there.update(u, y)
+        np.testing.assert_allclose(found.prediction, expected.prediction, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.gradient_norm, expected.gradient_norm, rtol=1e-11)
+        np.testing.assert_allclose(there.predict(u, u), here.predict(u, u), rtol=0, atol=1e-12)
+        assert found.depth == expected.depth
+        if n == 30:
+            there.save(tmp_path / "there.npz")
+            there = Learner.load(tmp_path / "there.npz")
+            assert there.device == device
+    for key, array in here.parameters().items():
+        np.testing.assert_allclose(there.parameters()[key], array, rtol=0, atol=1e-12)
+
+
+def test_place_and_fetch_round_trip():
+    array = np.arange(6.0).reshape(2, 3)
+    assert place(array, "cpu") is array
+    there = place(array, "array_api_strict")
+    assert type(there).__module__.startswith("array_api_strict")
+    array[0, 0] = 9.0
+    np.testing.assert_array_equal(fetch(there), np.arange(6.0).reshape(2, 3))
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_import_is_light():
+    heavy = "plotly typer rich pooch torch dask distributed autograd"
+    loaded = run(f"import sys, quatcast; print(*[name for name in '{heavy}'.split() if name in sys.modules])")
+    assert loaded == []
+
+
+@pytest.mark.slow
+def test_memory_is_flat_over_100_000_updates():
+    """Peak memory of a process of its own after 5,000 updates and after 100,000, in kilobytes."""
+    pytest.importorskip("resource")
+    first, last = run("""
+import resource
+import numpy as np
+from quatcast import MCC, RNN
+rng = np.random.default_rng(0)
+learner = RNN((2,), loss=MCC(sigma="adaptive"), max_depth=4)
+u, d = rng.normal(size=(100, 1)), rng.normal(size=(100, 1))
+for n in range(100_000):
+    learner.update(u[n % 100], d[n % 97])
+    if n in (5_000, 99_999):
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+""")
+    assert int(last) - int(first) < 1024

@@ -1,0 +1,265 @@
+"""The command line: what people type, what they get, and what they are told when it was wrong."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quatcast import __version__
+from quatcast.cli import run
+from quatcast.cli.compare import cell
+from quatcast.data import Recording, read_csv, simulated, write_csv
+from quatcast.evaluation import Store, score
+from quatcast.evaluation.metrics import Estimate
+from quatcast.forecasting.forecaster import Forecaster
+from quatcast.learners import LMS
+from quatcast.training.optimizers import SGD
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder with a recording of one marker in it."""
+    monkeypatch.chdir(tmp_path)
+    recording = simulated(seconds=65)[0]
+    positions = recording.positions[:, :1]
+    write_csv(Recording("walk", positions, recording.times, recording.rate, channels=("hip",)), "walk.csv")
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def no_download(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("QUATCAST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("QUATCAST_EXTMARKER_URL", "http://127.0.0.1:9")
+
+
+ERRORS = [
+    ([], "a command is needed"),
+    (["--bogus"], "No such option: --bogus"),
+    (["compete"], "No such command 'compete'"),
+    (["compare", "--profile", "fast"], "profile: one of quick, standard, published expected, not 'fast'"),
+    (["compare", "--predictors", "LMS,ARIMA"], "predictors: 'ARIMA' is not known"),
+    (["compare", "--labels", "both"], "labels: one of causal, lookahead expected"),
+    (["compare", "--horizon", "soon"], "--horizon: seconds expected, not 'soon'"),
+    (["compare", "--horizon", "-1"], "horizons: a positive number of seconds expected, not -1.0"),
+    (["compare", "--horizon", "nan"], "horizons: a positive number of seconds expected, not nan"),
+    (["compare", "--horizon", "0.03"], "horizons: 0.03 s are 0.3 samples"),
+    (["compare", "--test-seeds", "0"], "test_seeds: a positive whole number"),
+    (["compare", "--workers", "many"], "--workers"),
+    (["compare", "--data", "none.csv"], 'data: "simulated", "extmarker" or a file expected, but there is no file'),
+    (["compare", "--data", "extmarker", "--data-dir", "nowhere"], "nowhere is not the ExtMarker folder"),
+    (["compare", "--seconds", "30"], "recording 'sim-1-talk': has 300 samples"),
+    (["compare", "--data", "norate.csv"], "no column of times to take the rate from; add one named `time`"),
+    (["compare", "--labels", "lookahead", "--predictors", "recommended"], "no lookahead labels for recommended"),
+    (["compare", "--out", "walk.csv"], "walk.csv: is a file, not a folder"),
+    (["compare", "--settings", "none.toml"], "none.toml: there is no such file or folder"),
+    (["compare", "--settings", "bad.toml"], "bad.toml: grids.LMS.speed: LMS has no such setting"),
+    (["compare", "--device", "abacus"], 'device: "cpu", "cuda" or an installed array library, not \'abacus\''),
+    (["forecast", "none.csv"], "none.csv: there is no such file"),
+    (["forecast", "."], ".: is a folder, not a file"),
+    (["forecast", "walk.csv/inside.csv"], "walk.csv/inside.csv: lies in a file, not in a folder"),
+    (["forecast", "walk.csv", "--predictor", "persistence", "--out", "walk.csv"], "walk.csv: is a file, not a folder"),
+    *(
+        (["forecast", "walk.csv", "--horizon", given], f"--horizon: a positive number of seconds expected, not {given}")
+        for given in ("inf", "nan", "-1.0", "0.0")
+    ),
+    (["forecast", "walk.csv", "--horizon", "1e300"], "--horizon: 1e+300 s are longer than the 64.9 s of walk.csv"),
+    (["forecast", "norate.csv", "--rate", "0"], "rate must be a positive number of Hz, got 0.0"),
+    (["forecast", "walk.csv", "--device", "tpu"], 'device: "cpu", "cuda" or an installed array library, not \'tpu\''),
+    (["forecast", "walk.csv", "--seed", "-1"], "Invalid value for '--seed'"),
+    (["forecast", "walk.csv", "--predictor", "ARIMA"], "'ARIMA' is not known"),
+    (["forecast", "walk.csv", "--labels", "none"], "--labels: causal with recommended"),
+    (["forecast", "walk.csv", "--predictor", "LMS", "--set", "hidden=3"], "--set hidden: LMS has no such setting"),
+    (["forecast", "walk.csv", "--predictor", "LMS", "--set", "lags"], "--set: NAME=VALUE expected, not 'lags'"),
+    (["forecast", "short.csv", "--predictor", "LMS"], "recording 'short'"),
+    (["data", "show", "none.csv"], "there is no file 'none.csv'"),
+    (["data", "show", "norate.csv"], "no column of times to take the rate from; add one named `time`"),
+    *(
+        (["data", "simulate", "--seconds", given], f"seconds must be at least one sample (0.1 s) and at most {most}")
+        for given, most in (("inf", "1e+06, got inf"), ("nan", "1e+06, got nan"), ("-1", "1e+06, got -1.0"))
+    ),
+    (["data", "simulate", "--seed", "-1"], "Invalid value for '--seed'"),
+    (["data", "simulate", "--glitches", "2"], "glitches is a probability"),
+    (["report", "none.sqlite"], "none.sqlite: there is no such file"),
+    (["report", "walk.csv"], "walk.csv: not a store of quatcast"),
+    (["bench", "--store", "walk.csv"], "walk.csv: not a store of quatcast"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), ERRORS, ids=[" ".join(arguments) or "nothing" for arguments, _ in ERRORS]
+)
+def test_errors_are_one_line_and_exit_code_2(
+    arguments: list[str], words: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad.toml").write_text("[grids.LMS]\nspeed = [1.0]\n")
+    Path("norate.csv").write_text("1,2,3\n4,5,6\n")
+    short = simulated(seconds=10)[0]
+    write_csv(short, "short.csv")
+    assert run(arguments) == 2
+    err = capfd.readouterr().err
+    assert words in err
+    (line,) = err.splitlines()
+    assert line.startswith("quatcast: ")
+    assert not Path("runs").exists()
+
+
+def test_a_failed_download_is_one_line(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(**_: object) -> None:
+        raise ConnectionError("could not download it: the connection failed or was cut")
+
+    monkeypatch.setattr(importlib.import_module("quatcast.data.extmarker_files"), "cached", cut)
+    assert run(["data", "fetch"]) == 2
+    assert capfd.readouterr().err == "quatcast: could not download it: the connection failed or was cut\n"
+
+
+def test_version_and_help(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capfd.readouterr().out == f"quatcast {__version__}\n"
+    for command in ("compare", "forecast", "bench", "report"):
+        assert run([command, "--help"]) == 0
+        assert command in capfd.readouterr().out
+    assert run(["data", "--help"]) == 0
+    out = capfd.readouterr().out
+    assert all(word in out for word in ("list", "fetch", "simulate", "show"))
+
+
+def test_help_tells_the_defaults(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for command, defaults in (
+        ("compare", ["all", "both", "2", "quick", "runs/DATA-PROFILE", "one a core"]),
+        ("forecast", ["recommended"]),
+        ("report", ["that of the store"]),
+    ):
+        assert run([command, "--help"]) == 0
+        out = capfd.readouterr().out
+        assert all(f"[default: ({default})]" in out for default in defaults)
+
+
+def test_running_out_of_memory_gives_advice_that_can_be_followed(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("quatcast.data.read_csv", full)
+    monkeypatch.setattr("quatcast.evaluation.sources.load", full)
+    assert run(["forecast", "walk.csv"]) == 2
+    assert "--set" in capfd.readouterr().err
+    assert run(["compare"]) == 2
+    assert "--max-runs" in capfd.readouterr().err
+
+
+def test_an_interrupt_is_one_line(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("quatcast.data.simulated", interrupt)
+    assert run(["data", "simulate"]) == 130
+    assert capfd.readouterr().err == "quatcast: interrupted\n"
+
+
+def test_help_is_quick_because_nothing_heavy_is_loaded() -> None:
+    code = (
+        "import sys; from quatcast.cli import run; run(['--help']); "
+        "print([name for name in ('plotly', 'pooch', 'distributed', 'scipy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_compare_ends_with_the_report_and_does_nothing_twice(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("mine.toml").write_text('predictors = ["LMS", "persistence"]\nhorizons = [1.0]\n[grids.LMS]\nlags = [3]\n')
+    command = ["compare", "--settings", "mine.toml", "--data", "walk.csv", "--horizon", "0.3,0.5", "--out", "here"]
+    assert run([*command, "--workers", "1"]) == 0
+    out = capfd.readouterr().out
+    report = Path(out.splitlines()[-1].removeprefix("Report: "))
+    assert report.is_file()
+    assert "persistence" in out
+    assert "±" not in out
+    with Store("here/results.sqlite") as store:
+        results, meta = store.results(), store.meta()
+        assert {r.horizon for r in results} == {0.3, 0.5}
+        assert {t.predictor for t in store.timings()} >= {"QRNN-MCC", "LMS"}
+    written = report.stat().st_mtime_ns
+    assert run([*command, "--workers", "1"]) == 0
+    assert "Everything was already there: nothing was done again." in capfd.readouterr().out
+    assert report.stat().st_mtime_ns == written
+
+    Path("again.toml").write_text(meta["settings"])
+    assert run(["compare", "--settings", "again.toml", "--out", "there", "--workers", "1"]) == 0
+    with Store("there/results.sqlite") as store:
+        assert [(r.key, r.rmse) for r in store.results()] == [(r.key, r.rmse) for r in results]
+
+    report.unlink()
+    assert run(["report", "here"]) == 0
+    assert report.is_file()
+    assert run([*command, "--labels", "causal"]) == 2
+    assert "holds an experiment with other settings; labels: results of 'lookahead'" in capfd.readouterr().err
+
+
+def test_an_interval_is_shown_where_recordings_were_run_more_than_once() -> None:
+    assert cell(Estimate(1.5, 0.0, runs=9, diverged=0), recordings=9) == "1.50"
+    assert cell(Estimate(1.5, 0.25, runs=16, diverged=2), recordings=9) == "1.50 ± 0.25, 2 diverged"
+
+
+def test_forecast_writes_a_table_and_a_figure(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command = ["forecast", "walk.csv", "--predictor", "LMS", "--set", "lags=4", "--set", "rate=0.05"]
+    assert run([*command, "--horizon", "0.3", "--out", "made"]) == 0
+    actual = read_csv("walk.csv")
+    expected = Forecaster(LMS(optimizer=SGD(rate=0.05)), horizon=3, lags=4).run(actual.positions)
+    made = read_csv("made/walk-LMS-causal-0.3s.csv")
+    assert made.channels == ("hip",)
+    np.testing.assert_allclose(made.positions, expected.positions, rtol=1e-12)
+    assert "plotly" in Path("made/walk-LMS-causal-0.3s.html").read_text().lower()
+    rmse = score(actual.positions, expected.positions, start=300).rmse
+    assert f"RMSE {rmse:.3g} mm by LMS" in capfd.readouterr().out
+
+
+def test_forecast_has_a_default_and_takes_missing_samples(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lines = Path("walk.csv").read_text().splitlines()
+    lines[400] = lines[400].split(",")[0] + ",,,"
+    Path("gap.csv").write_text("\n".join(lines[:360] + lines[395:420]))
+    assert run(["forecast", "gap.csv"]) == 0
+    assert "mm by persistence" in capfd.readouterr().out
+    assert len(list(folder.glob("gap-*-causal-0.5s.csv"))) == 1
+
+
+def test_data_commands(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "list"]) == 0
+    assert "to be fetched" in capfd.readouterr().out
+    assert run(["data", "simulate", "--out", "made", "--seconds", "20", "--dropouts", "0.1"]) == 0
+    files = sorted(Path("made").iterdir())
+    assert len(files) == 9
+    np.testing.assert_array_equal(read_csv(files[0]).positions, simulated(seconds=20, dropouts=0.1)[0].positions)
+    assert run(["data", "show", str(files[0]), "walk.csv"]) == 0
+    out = capfd.readouterr().out
+    assert "sim-1-talk" in out
+    assert "hip" in out
+
+
+@pytest.mark.parametrize(("benchmark", "stores"), [("lockout", 1), ("rounding", 2)])
+def test_benchmarks_take_folders_and_name_what_is_missing(benchmark: str, stores: int, folder: Path) -> None:
+    Store("here/results.sqlite", create=True).close()
+    script = Path(__file__).parents[2] / "benchmarks" / f"{benchmark}.py"
+    command = [sys.executable, str(script)]
+    assert subprocess.run([*command, *["here"] * stores], capture_output=True, check=False).returncode == 0
+    done = subprocess.run([*command, *["nowhere"] * stores], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["nowhere: there is no such file; `quatcast compare` writes one"]
+
+
+def test_bench_stores_its_times(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Store("times.sqlite", create=True).close()
+    assert run(["bench", "--store", "times.sqlite"]) == 0
+    assert "184.5" in capfd.readouterr().out
+    with Store("times.sqlite") as store:
+        timings = {timing.predictor: timing for timing in store.timings()}
+    assert timings["QRNN-MCC"].configuration["hidden"] == 45
+    assert timings["LMS"].milliseconds < timings["QRNN-MCC"].milliseconds

@@ -1,0 +1,307 @@
+"""Mixtures: the weights against every choice of experts there is, and experts with errors made to order."""
+
+import itertools
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from quatcast import QELM, RLS, Forecaster, Mixture, Persistence, Ridge
+from quatcast.data import simulated
+from quatcast.forecasting.mixture import blend
+
+
+def best_by_trying_all(C, shrinkage):
+    """Value of min wᵀCw + r|w − 1/K|² over the simplex, from the best point of the interior of each of its faces."""
+    K = len(C)
+    r = shrinkage * min(C[k, k] for k in range(K))
+    best = np.inf
+    for size in range(1, K + 1):
+        for face in itertools.combinations(range(K), size):
+            # Stationary points of the Lagrangian on the plane Σw = 1.
+            kkt = np.zeros((size + 1, size + 1))
+            kkt[:size, :size] = 2 * (C[np.ix_(face, face)] + r * np.eye(size))
+            kkt[:size, size] = kkt[size, :size] = 1.0
+            found = np.linalg.lstsq(kkt, [*[2 * r / K] * size, 1.0], rcond=None)[0][:size]
+            if found.min() >= 0:
+                best = min(best, objective(np.bincount(face, found, K), C, r))
+    return best
+
+
+def objective(w, C, r):
+    return w @ C @ w + r * np.sum((w - 1 / len(w)) ** 2)
+
+
+@settings(deadline=None)
+@given(
+    errors=st.integers(1, 5).flatmap(lambda K: arrays(float, (K, 12), elements=st.floats(-3, 3, width=16))),
+    common=arrays(float, 12, elements=st.floats(-3, 3, width=16)),
+    shrinkage=st.sampled_from([0.01, 0.1, 1.0]),
+)
+def test_weights_are_the_best_there_are(errors, common, shrinkage):
+    C = (errors + common) @ (errors + common).T
+    w = blend(C, shrinkage)
+    assert w.min() >= 0
+    assert w.sum() == pytest.approx(1)
+    best = best_by_trying_all(C, shrinkage)
+    r = shrinkage * np.diag(C).min()
+    assert objective(w, C, r) <= best + 1e-6 * (best + 1e-6 * np.diag(C).max()) + 1e-12
+
+
+def test_an_expert_left_out_too_early_is_taken_back():
+    """Leaving experts out one after the other, the most negative first, ends elsewhere for some of these."""
+    rng, early = np.random.default_rng(0), 0
+    for _ in range(400):
+        E = rng.normal(size=(6, 6)) @ rng.normal(size=(6, 18))
+        C = E @ E.T
+        w = blend(C, 0.01)
+        r = 0.01 * np.diag(C).min()
+        assert objective(w, C, r) <= best_by_trying_all(C, 0.01) * (1 + 1e-6)
+        kept = np.arange(6)
+        while True:
+            v = np.linalg.solve((C + r * np.eye(6))[np.ix_(kept, kept)], np.ones(len(kept)))
+            if v.min() >= 0:
+                break
+            kept = np.delete(kept, v.argmin())
+        early += not set(np.flatnonzero(w > 1e-9)) <= set(kept)
+    assert early > 0
+
+
+def test_weights_by_hand():
+    np.testing.assert_allclose(blend(np.diag([1.0, 3.0]), 0.0), [0.75, 0.25], atol=1e-8)
+    np.testing.assert_allclose(blend(np.diag([1.0, 3.0]), 1e9), [0.5, 0.5], atol=1e-8)
+    # r = 1: minimise 2w² + 4(1 − w)² on the plane.
+    np.testing.assert_allclose(blend(np.diag([1.0, 3.0]), 1.0), [2 / 3, 1 / 3], atol=1e-8)
+    np.testing.assert_allclose(blend(np.array([[1.0, 2.0], [2.0, 5.0]]), 0.0), [1, 0], atol=1e-8)
+
+
+def test_channels_are_weighed_each_by_itself():
+    C = np.stack([np.diag([1.0, 3.0]), np.diag([3.0, 1.0])])
+    np.testing.assert_allclose(blend(C, 0.0), [[0.75, 0.25], [0.25, 0.75]], atol=1e-8)
+
+
+@pytest.mark.parametrize("factor", [1e-30, 1e-9, 1.0, 1e9, 1e30])
+def test_the_unit_does_not_matter(factor):
+    rng = np.random.default_rng(1)
+    E = rng.normal(size=(4, 30)) + rng.normal(size=30)
+    np.testing.assert_allclose(blend(factor * E @ E.T, 0.1), blend(E @ E.T, 0.1), rtol=1e-7)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-20, 1e-10])
+def test_an_expert_beyond_comparison_has_it_all(error):
+    np.testing.assert_allclose(blend(np.diag([1.0, error, 2.0, 3.0]), 0.1), [0, 1, 0, 0], atol=1e-6)
+
+
+def test_experts_that_are_always_right_share():
+    np.testing.assert_allclose(blend(np.zeros((6, 6)), 0.5), np.full(6, 1 / 6))
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.01])
+def test_experts_that_err_alike_do_not_count_twice(shrinkage):
+    rng = np.random.default_rng(2)
+    one, other = rng.normal(size=(2, 2000))
+    w = blend(np.array([one, one, one, other]) @ np.array([one, one, one, other]).T, shrinkage)
+    assert w[:3].sum() == pytest.approx(0.5, abs=0.05)
+    assert w[3] == pytest.approx(0.5, abs=0.05)
+    np.testing.assert_allclose(w[:3], w[0], rtol=1e-5)
+
+
+class Expert:
+    """A member whose error at every sample is given; it knows the truth."""
+
+    def __init__(self, truth, errors, horizon, runs=None):
+        self.truth, self.errors, self.horizon = truth, errors, horizon
+        self.labels, self.learner, self.now = "causal", SimpleNamespace(runs=runs), -1
+
+    def update(self, sample, present=None):
+        self.now += 1
+        ahead = self.now + self.horizon
+        return self.truth[min(ahead, len(self.truth) - 1)] + self.errors[min(ahead, len(self.truth) - 1)]
+
+
+T, HORIZON, RATE = 1200, 5, 10
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return simulated(seconds=T / RATE)[1].positions
+
+
+def noise(truth, seed, size=1.0):
+    return size * np.random.default_rng(seed).normal(size=truth.shape)
+
+
+def rmse(errors):
+    return np.sqrt(np.nanmean(np.square(errors)))
+
+
+def run(truth, errors, **settings):
+    mixture = Mixture([Expert(truth, e, HORIZON) for e in errors], **settings)
+    weights, made = [], np.full(truth.shape, np.nan)
+    for t, sample in enumerate(truth):
+        forecast = mixture.update(sample)
+        if t + HORIZON < len(truth):
+            made[t + HORIZON] = forecast
+        weights.append(np.full((3, len(errors)), np.nan) if mixture.weights is None else mixture.weights)
+    return made - truth, np.array(weights)
+
+
+def test_independent_experts_are_better_together(truth):
+    errors = [noise(truth, seed) for seed in range(4)]
+    mixed, weights = run(truth, errors)
+    assert rmse(mixed[300:]) == pytest.approx(rmse(np.mean(errors, axis=0)[300:]), rel=0.02)
+    np.testing.assert_allclose(weights.sum(axis=-1)[HORIZON:], 1.0)
+    assert np.isnan(weights[: HORIZON - 1]).all()
+
+
+@pytest.mark.parametrize("failure", [20.0, 1e6])
+@pytest.mark.parametrize("memory", [200, 300])
+def test_an_expert_that_fails_loses_its_weight_within_five_seconds(truth, memory, failure):
+    good, failing = noise(truth, 1, 1.5), noise(truth, 0)
+    failing[600:] += failure
+    mixed, weights = run(truth, [failing, good], memory=memory)
+    assert weights[599, :, 0].min() > 0.6
+    assert weights[600 + 5 * RATE, :, 0].max() < 0.05
+    assert rmse(mixed[600 + 5 * RATE :]) <= 1.1 * rmse(good[600 + 5 * RATE :])
+
+
+@pytest.mark.parametrize("failure", [1e200, np.inf, np.nan])
+def test_an_expert_that_breaks_is_left_out_at_once_and_heard_again_when_it_is_back(truth, failure):
+    good, breaking = noise(truth, 1, 1.5), noise(truth, 0)
+    breaking[600:800] = failure
+    mixed, weights = run(truth, [breaking, good])
+    np.testing.assert_allclose(mixed[600:800], good[600:800], atol=1e-12)
+    assert rmse(mixed[800:]) < 0.95 * rmse(good[800:])
+    assert np.isfinite(weights[HORIZON:]).all()
+    assert weights[-1, :, 0].min() > 0.6
+
+
+def test_the_others_are_still_judged_when_one_has_broken(truth):
+    broken, good, failing = noise(truth, 0), noise(truth, 1), noise(truth, 2)
+    broken[400:] = np.nan
+    failing[600:] *= 20
+    mixed, _ = run(truth, [broken, good, failing])
+    assert rmse(mixed[650:]) <= 1.1 * rmse(good[650:])
+
+
+@pytest.mark.parametrize("sizes", [(1.0, 5.0, 5.0, 5.0), (3.0, 1.0, 1.2), (1.0, 1.0), (0.0, 1.0, 2.0)])
+def test_never_much_worse_than_the_best_member(truth, sizes):
+    errors = [noise(truth, seed, size) for seed, size in enumerate(sizes)]
+    mixed, _ = run(truth, errors, shrinkage=0.5)
+    assert rmse(mixed[300:]) <= 1.1 * min(rmse(e[300:]) for e in errors) + 1e-6
+
+
+def test_experts_that_take_turns_are_better_together(truth):
+    one, other = noise(truth, 0), noise(truth, 1)
+    for begin in range(0, T, 400):
+        one[begin : begin + 200] *= 6
+        other[begin + 200 : begin + 400] *= 6
+    mixed, _ = run(truth, [one, other], memory=50)
+    assert rmse(mixed[200:]) < 0.7 * min(rmse(one[200:]), rmse(other[200:]))
+
+
+def test_a_member_that_warms_up_is_left_out(truth):
+    late = noise(truth, 0)
+    late[:100] = np.nan
+    errors = [late, noise(truth, 1), noise(truth, 2)]
+    mixed, weights = run(truth, errors)
+    np.testing.assert_allclose(mixed[HORIZON:100], np.mean(errors[1:], axis=0)[HORIZON:100], atol=1e-12)
+    assert np.isnan(weights[:100]).all()
+    assert np.isfinite(weights[100:]).all()
+    assert np.isfinite(mixed[100:]).all()
+
+
+def test_without_any_forecast_there_is_none(truth):
+    mixed, _ = run(truth[:20], [np.full(truth[:20].shape, np.nan)] * 2)
+    assert np.isnan(mixed).all()
+
+
+def test_errors_of_channels_that_were_not_seen_do_not_count(truth):
+    mixtures = [Mixture([Expert(truth, noise(truth, s), HORIZON) for s in range(2)]) for _ in range(2)]
+    for t, sample in enumerate(truth[:100]):
+        seen = np.array([True, t < 50, True])
+        for mixture, filled in zip(mixtures, (0.0, 40.0), strict=True):
+            mixture.update(sample + filled * ~seen[:, None], present=seen)
+        if t == 49:
+            kept = mixtures[0].weights.copy()
+    np.testing.assert_array_equal(mixtures[0].weights, mixtures[1].weights)
+    np.testing.assert_array_equal(mixtures[0].weights[1], kept[1])
+    assert not np.array_equal(mixtures[0].weights[0], kept[0])
+
+
+def test_runs_count_as_their_mean(truth):
+    errors, other = np.stack([noise(truth, seed) for seed in range(3)], axis=1), noise(truth, 9)
+    runs, mean = (
+        Mixture([member, Expert(truth, other, HORIZON)])
+        for member in (
+            Expert(truth[:, None], errors, HORIZON, runs=3),
+            Expert(truth, errors.mean(axis=1), HORIZON),
+        )
+    )
+    for sample in truth[:60]:
+        np.testing.assert_allclose(runs.update(sample), mean.update(sample), atol=1e-12)
+    assert runs.weights[:, 0].min() > 0.5
+
+
+def members():
+    settings = {"horizon": 4, "train": 60, "target": "displacement", "scale_by": "channel"}
+    return [
+        Forecaster(Ridge(1.0), lags=6, **settings),
+        Forecaster(QELM(5, seeds=[1, 2]), lags=3, **settings),
+        Forecaster(Persistence(), lags=1, horizon=4, train=60),
+    ]
+
+
+def test_real_forecasters_live_and_in_a_run(truth):
+    x = truth[:300]
+    forecasts, live = Mixture(members()).run(x), Mixture(members())
+    for t, row in enumerate(x[:-4]):
+        if t == 150:
+            live = pickle.loads(pickle.dumps(live))
+        np.testing.assert_array_equal(live.update(row), forecasts.positions[t + 4])
+    assert np.isnan(forecasts.positions[:63]).all()
+    alone = [np.asarray(member.run(x)) for member in members()]
+    alone = [a.mean(axis=0) if a.ndim == 4 else a for a in alone]
+    assert rmse((forecasts.positions - x)[120:]) <= 1.1 * min(rmse((a - x)[120:]) for a in alone)
+
+
+def test_memory_is_flat(truth):
+    mixture, sizes = Mixture(members()), []
+    for t, row in enumerate(truth[:400]):
+        mixture.update(row)
+        if t in (200, 399):
+            sizes.append(len(pickle.dumps(mixture)))
+    assert abs(sizes[1] - sizes[0]) <= 64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"members": []}, "members: at least one"),
+        ({"members": [Forecaster(RLS(), horizon=h) for h in (2, 3)]}, r"members: one horizon for all, not \[2, 3\]"),
+        ({"members": [Forecaster(RLS(), horizon=2, labels="lookahead")]}, 'members: .*labels="causal"'),
+        ({"memory": 0}, "memory"),
+        ({"shrinkage": -0.1}, "shrinkage"),
+        ({"shrinkage": float("nan")}, "shrinkage"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_bad_settings_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Mixture(**({"members": [Forecaster(RLS(), horizon=2)]} | arguments))
+
+
+def test_a_bad_sample_changes_nothing(truth):
+    mixture = Mixture(members())
+    for row in truth[:100]:
+        mixture.update(row)
+    before = pickle.dumps(mixture)
+    with pytest.raises(ValueError, match=r"sample: .*sample\[0, 0\] is nan"):
+        mixture.update(np.full((3, 3), np.nan))
+    with pytest.raises(ValueError, match="present: 3 values"):
+        mixture.update(truth[100], present=[True])
+    assert pickle.dumps(mixture) == before

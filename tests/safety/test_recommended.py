@@ -1,0 +1,164 @@
+"""The forecaster that we recommend: at any rate and size, better than doing nothing, and kept by file or pickle."""
+
+import importlib
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from quatcast import recommended
+from quatcast.data import simulated
+from quatcast.forecasting.mixture import Mixture
+from quatcast.safety.guard import Guarded, Status
+
+module = importlib.import_module("quatcast.safety.recommendation")
+
+
+def breathing(rate, seconds, channels, dimensions):
+    """Waves of a breath in every coordinate, with a little noise."""
+    rng = np.random.default_rng(channels * dimensions)
+    t = np.arange(round(seconds * rate))[:, None, None] / rate
+    phase, size = rng.uniform(0, 0.5, (2, channels, dimensions))
+    return (2 + size) * np.sin(2 * np.pi * t / 4 + phase) + 0.02 * rng.normal(size=(len(t), channels, dimensions))
+
+
+@pytest.mark.parametrize(
+    ("rate", "horizon", "channels", "dimensions"),
+    [(10.0, 0.5, 1, 3), (25.0, 0.2, 3, 3), (4.0, 1.0, 5, 3), (10.0, 0.1, 2, 4), (3.3, 6 / 3.3, 1, 4)],
+)
+def test_any_rate_and_any_number_of_channels(rate, horizon, channels, dimensions, monkeypatch):
+    monkeypatch.setattr(module, "TRAIN", 5.0)
+    monkeypatch.setattr(module, "MEMORY", 20.0)
+    x = breathing(rate, 20 + horizon + 10 / rate, channels, dimensions)
+    forecaster = recommended(horizon, rate)
+    assert forecaster.horizon == round(horizon * rate)
+    forecasts = [forecaster.update(row) for row in x]
+    last = forecasts[-1]
+    assert last.position.shape == (channels, dimensions)
+    assert last.radius.shape == (channels,)
+    assert np.isfinite(last.position).all()
+    assert np.isnan(forecasts[0].position).all()
+    made = np.array([forecast.position for forecast in forecasts])[: -forecaster.horizon]
+    late = slice(-round(2 * rate), None)
+    error, still = (np.std((x[forecaster.horizon :] - y)[late]) for y in (made, x[: -forecaster.horizon]))
+    assert error < 0.7 * still or error < 0.1
+
+
+@pytest.mark.parametrize("rate", [4.0, 10.0, 25.0])
+def test_settings_follow_from_horizon_and_rate(rate):
+    for member in module.experts(7, rate).members:
+        assert member.horizon == 7
+        assert (member.labels, member.target, member.scale_by) == ("causal", "displacement", "channel")
+        assert member.train == 30 * rate
+        assert member.delays[-1] == 0
+        seconds = -np.diff(member.delays) / rate
+        assert seconds.min() >= min(0.08, 1 / rate)
+    longest = [member.delays[0] / rate for member in module.experts(7, rate).members]
+    np.testing.assert_allclose(longest, [1.1, 1.1, 0.5, 1.9, 5.5, 1.1], atol=0.5 / rate + 1e-9)
+
+
+CONTINUE = """
+import sys
+import numpy as np
+from quatcast.safety.guard import Guarded
+
+forecaster = Guarded.load(sys.argv[1])
+made = [forecaster.update(row) for row in np.load(sys.argv[2])]
+np.savez(
+    sys.argv[3],
+    position=[forecast.position for forecast in made],
+    radius=[forecast.radius for forecast in made],
+    said=[(forecast.status.label, forecast.reason) for forecast in made],
+)
+"""
+BREAKS = {"before the first sample": 0, "warming up": 150, "catching up": 320, "running": 430}
+AFTER = 60
+
+
+@pytest.fixture(scope="module")
+def halves(tmp_path_factory):
+    """A recording of 60 s, what was forecast, and files of the forecaster as it was at each break."""
+    x, folder = simulated(seconds=60, dropouts=0.02)[1].positions, tmp_path_factory.mktemp("saved")
+    forecaster, made = recommended(horizon=0.5, rate=10.0, names=("belly", "waist", "chest")), []
+    for t, row in enumerate(x):
+        for name, at in BREAKS.items():
+            if t == at:
+                forecaster.save(folder / name)
+        if t == BREAKS["running"]:
+            pickled = pickle.dumps(forecaster)
+        made.append(forecaster.update(row))
+    return x, made, folder, pickle.loads(pickled)
+
+
+def test_better_than_doing_nothing(halves):
+    x, made, _, _ = halves
+    forecasts = np.array([forecast.position for forecast in made])
+    error, still = x[405:] - forecasts[400:-5], x[405:] - x[400:-5]
+    assert np.sqrt(np.nanmean(error**2)) < 0.75 * np.sqrt(np.nanmean(still**2))
+    # 300 samples are kept back, and seven are learnt from at each sample from the 300th on.
+    assert np.isnan(forecasts[:348]).all()
+    assert np.isfinite(forecasts[348:]).all()
+    assert round(10 * module.WARMUP) in (348, 349, 350)
+    assert {forecast.status for forecast in made[:348]} == {Status.WARMING_UP}
+    assert made[-1].status in (Status.OK, Status.DEGRADED)
+
+
+def same(one, other):
+    np.testing.assert_array_equal(one.position, other.position)
+    np.testing.assert_array_equal(one.radius, other.radius)
+    assert (one.status, one.reason) == (other.status, other.reason)
+
+
+def test_pickling_half_way_goes_on_alike(halves):
+    x, made, _, pickled = halves
+    for t in range(BREAKS["running"], BREAKS["running"] + 20):
+        same(pickled.update(x[t]), made[t])
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_saved_one_goes_on_bit_for_bit_in_a_new_process(halves, name, tmp_path):
+    x, made, folder, _ = halves
+    rows = slice(BREAKS[name], BREAKS[name] + AFTER)
+    np.save(tmp_path / "x.npy", x[rows])
+    paths = [folder / name, tmp_path / "x.npy", tmp_path / "rest.npz"]
+    subprocess.run([sys.executable, "-c", CONTINUE, *map(str, paths)], check=True)
+    rest = np.load(paths[2])
+    np.testing.assert_array_equal(rest["position"], [forecast.position for forecast in made[rows]])
+    np.testing.assert_array_equal(rest["radius"], [forecast.radius for forecast in made[rows]])
+    assert [tuple(words) for words in rest["said"]] == [(f.status.label, f.reason) for f in made[rows]]
+
+
+def test_saving_changes_nothing_and_a_file_of_something_else_is_told(halves, tmp_path):
+    _, _, folder, _ = halves
+    loaded = Guarded.load(folder / "running")
+    loaded.save(tmp_path / "again")
+    loaded.save(tmp_path / "twice")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "twice").read_bytes()
+    with pytest.raises(ValueError, match=r"running: holds a Guarded, not a Mixture"):
+        Mixture.load(folder / "running")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rate": 0.0}, "rate: .*0.0"),
+        ({"rate": -10.0}, "rate: .*-10.0"),
+        ({"rate": float("nan")}, "rate: .*nan"),
+        ({"horizon": 0.0}, "horizon: seconds, a whole number of samples of 0.1 s, not 0.0"),
+        ({"horizon": 0.04}, "horizon: .*0.04"),
+        ({"horizon": 0.25}, "horizon: .*0.25"),
+        ({"horizon": -0.5}, "horizon: .*-0.5"),
+        ({"horizon": float("inf")}, "horizon: .*inf"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        recommended(**({"horizon": 0.5, "rate": 10.0} | arguments))
+
+
+def test_the_wrong_number_of_names_is_told():
+    with pytest.raises(ValueError, match=r"sample: 2 channels expected \(belly, chest\), not 3"):
+        recommended(0.5, 10.0, names=("belly", "chest")).update(np.zeros((3, 3)))

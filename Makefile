@@ -1,11 +1,11 @@
-# Everything runs in .venv, made on first use with nothing but Python 3.11+ and make.
+# All targets use the virtual environment .venv, which is created on first use. Python 3.11+ and make are sufficient.
 PYTHON ?= python3
 PY := .venv/bin/python
 INSTALLED := .venv/.installed
 
-.PHONY: help run test check bench format clean
+.PHONY: help run docs test check bench format clean
 
-help:            ## Say what there is to make
+help:            ## List the targets
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 10
 
 $(INSTALLED): pyproject.toml
@@ -16,24 +16,28 @@ $(INSTALLED): pyproject.toml
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(INSTALLED)
 
-run: $(INSTALLED)   ## The main job, on simulated recordings
+run: $(INSTALLED)   ## Compare the predictors on simulated recordings and write a report
 	@$(PY) -m quatcast compare --profile quick
 
-test: check      ## Format, lint, types, layers, doctests and tests
+test: check      ## Run all checks, doctests and tests
 	$(PY) -m pytest -n auto
 
-check: $(INSTALLED) ## The fast checks alone: format, lint, types, layers
+check: $(INSTALLED) ## Run only the fast checks: format, lint, types, import layers
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(PY) -c 'from importlinter.cli import lint_imports; raise SystemExit(lint_imports())'
 
-bench: $(INSTALLED) ## Milliseconds a step, against classical RTRL and the floor
+docs: $(INSTALLED) ## Build the documentation into docs/_build/html
+	$(PY) -m sphinx -q -W --keep-going docs docs/_build/html
+	@echo "Documentation: docs/_build/html/index.html"
+
+bench: $(INSTALLED) ## Measure the time per step and compare it with classical RTRL
 	$(PY) benchmarks/step_time.py
 
-format: $(INSTALLED) ## Format and mend what can be mended
+format: $(INSTALLED) ## Format the code and fix lint errors that can be fixed automatically
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-clean:           ## Remove the virtual environment and what tools left
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+clean:           ## Remove the virtual environment, caches and build results
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build docs/api/generated docs/gallery

@@ -1,12 +1,12 @@
-"""Classical RTRL for one recurrent layer, the algorithm that the history engine is measured against.
+"""Classical RTRL for one recurrent layer, the reference of the benchmark.
 
 It carries the influence matrix S(n) = ∂h(n)/∂θ of the recurrent layer, with θ = (U, W, b):
 
     S(n) = D(n)[A(U) S(n−1) + ∂(θ ⊗ z(n))/∂θ],    z(n) = (h(n−1), u(n), 1),    ∂J/∂θ = λᵀS(n).
 
-Nothing is spared that NumPy can give: A(U) is the real d·q × d·q matrix of the product with U, its product with S is
-one dense matrix product into a buffer that is allocated once, and the direct term goes only where it is not zero. The
-cost remains O(d³q³(q + m)) a step, because the matrix has d·q rows and d·q·(q + m + 1) columns.
+It is as fast as NumPy allows: A(U) is the real d·q × d·q matrix of the product with U, its product with S is one dense
+matrix product into a buffer that is allocated once, and the direct term is added only where it is not zero. The
+cost remains O(d³q³(q + m)) per step, because the matrix has d·q rows and d·q·(q + m + 1) columns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ClassicalRTRL:
         self.buffer = np.zeros_like(self.influence)
 
     def left(self, weights: Floats) -> Floats:
-        """Real matrix (d·p, d·q) of the product with a matrix (d, p, q) of numbers."""
+        """Return the real matrix (d·p, d·q) of the product with a matrix (d, p, q) of numbers."""
         d, p, q = weights.shape
         return np.asarray(np.einsum("apq,abc->cpbq", weights, self.table)).reshape(d * p, d * q)
 

@@ -1,9 +1,10 @@
-"""Whether a kernel locked out: the worst test RMSE of the correntropy over that of the square error, a recording each.
+"""Print whether a correntropy kernel has locked out: its worst test RMSE relative to that of the mean square error.
 
     python benchmarks/lockout.py runs/…
 
-takes a folder or a store of `quatcast compare` with QRNN-MCC and QRNN-MSE, or RNN-MCC and RNN-MSE, such as that of
-examples/adaptive-kernel.toml. Runs are held against the mean of MSE over the seeds, and against MSE of the same seed.
+reads a folder or a store of `quatcast compare` with QRNN-MCC and QRNN-MSE, or RNN-MCC and RNN-MSE, such as that of
+examples/adaptive-kernel.toml. For each recording, runs with MCC are compared with the mean of MSE over the seeds, and
+with MSE of the same seed.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from quatcast.cli.compare import store_file
 from quatcast.evaluation.store import Store
 
 LIMIT = 1.5
-"""Times MSE; a run above it counts as locked out."""
+"""Ratio to MSE above which a run counts as locked out."""
 
 
 def main(path: str) -> None:
-    """Print a line a network, label rule and recording, and whether every run stayed within the limit."""
+    """Print one line per network, label rule and recording, and whether every run is within the limit."""
     errors: dict[tuple[str, str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     with Store(store_file(path)) as store:
         for result in store.results("test"):

@@ -1,14 +1,15 @@
-"""What the recommended forecaster gives on the real recordings: accuracy, robustness, coverage and speed.
+"""Measure the recommended forecaster: accuracy, order of learning, robustness, coverage, speed and checkpoints.
 
-    python benchmarks/recommended.py --data-dir FOLDER            # all of it, about 40 minutes on two cores
-    python benchmarks/recommended.py --only speed                 # no recordings needed; let nothing else run meanwhile
+    python benchmarks/recommended.py --data-dir FOLDER            # everything, about 40 minutes on two cores
+    python benchmarks/recommended.py --only speed,checkpoint      # needs no recordings; run nothing else meanwhile
 
-All forecasts are causal, and all figures are of samples 601 on. Linear baselines are the best in hindsight of a small
-grid, horizon by horizon and group by group; the recommended forecaster has nothing to choose.
+All forecasts are causal, and all figures on recordings are computed from sample 601 on. The linear baselines are the
+best in hindsight of a small grid, for each horizon and group of recordings separately; the recommended forecaster has
+no settings to choose.
 
-Forecasts run on all cores, and every row of a table is printed as soon as it is there. With --out FOLDER their figures
-go into a file in that folder as they come, so that a run that was interrupted goes on; a figure is used again only for
-the same samples and the same code. Speed is measured last and alone.
+Forecasts are computed on all cores, and each row of a table is printed as soon as it is complete. With --out FOLDER the
+figures are also written to a file in that folder as they are computed, so that an interrupted run can be resumed; a
+figure is used again only for the same samples and the same code. Times are measured last, with nothing else running.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import json
 import multiprocessing
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -37,18 +39,26 @@ import quatcast
 from quatcast import MSE, RLS, Forecaster, Persistence, Ridge, recommended
 from quatcast.algebra.quaternion import pure, random_unit, rotation, vector
 from quatcast.data import Recording, corrupt, extmarker, simulated
-from quatcast.safety.recommendation import SPARSE, WARMUP, experts
+from quatcast.forecasting.recipe import SPARSE, WARMUP, experts
 
 START = 600
 LOST = 50
 """Samples for which a marker is lost: five seconds."""
-PARTS = ("accuracy", "rotation", "robustness", "coverage", "speed")
+PARTS = ("accuracy", "order", "rotation", "robustness", "coverage", "speed", "checkpoint")
+TIMED = ("speed", "checkpoint")
+"""Parts that need no recordings and measure time."""
 TARGETS = {0.2: 0.56, 0.5: 1.27, 1.0: 2.22, 2.0: 3.10}
+"""Largest acceptable RMSE in mm for each horizon in seconds."""
+ORDER_COST = 1.005
+"""Largest acceptable ratio of the RMSE with the answer first to the RMSE with learning first."""
+CHECKPOINT_SIZE, CHECKPOINT_TIME = 4.0, 20.0
+"""Largest acceptable size in MB of a checkpoint, and time in ms to write it."""
+BARE = "network, square error, no gate"
 Floats = NDArray[np.float64]
 
 
 class Outcome(NamedTuple):
-    """Figures of one forecaster on one recording: of all test samples, and of the others while a marker is lost."""
+    """Figures of one forecaster on one recording; `others` is the mean error of the other markers while one is lost."""
 
     rmse: float
     mae: float
@@ -59,13 +69,13 @@ class Outcome(NamedTuple):
 
 
 def loses(recording: Recording) -> list[tuple[int, int]]:
-    """First sample and marker of each loss: one every twenty seconds, each marker in turn."""
+    """Return the first sample and the marker of each loss: one loss every twenty seconds, the markers in turn."""
     starts = range(START + 10, len(recording) - LOST, 200)
     return [(start, i % recording.positions.shape[1]) for i, start in enumerate(starts)]
 
 
 def spoil(recording: Recording, scenario: str) -> tuple[Floats, Floats]:
-    """What the forecaster sees, and the truth that it is judged by."""
+    """Return the samples that the forecaster receives, and the true positions that it is compared with."""
     clean = recording.positions
     if scenario == "rotated":
         turn = random_unit(np.random.default_rng(5))
@@ -82,51 +92,54 @@ def spoil(recording: Recording, scenario: str) -> tuple[Floats, Floats]:
     return seen, clean
 
 
-def plain(horizon: int, rate: float) -> Forecaster:
-    """The network of the recommended mixture by itself, with the square error and no gate."""
-    network = experts(horizon, rate).members[0]
+def plain(horizon: int, rate: float, learn_first: bool) -> Forecaster:
+    """Return the network of the recommended mixture alone, with the mean square error and without a gate."""
+    network = experts(horizon, rate, learn_first=learn_first).members[0]
+    assert isinstance(network, Forecaster)
     network.learner = type(network.learner)(**{**network.learner.settings(), "loss": MSE()})
     return network
 
 
-def linear(kind: Callable[[], Any], lags: Any) -> Callable[[int, float], Forecaster]:
+def linear(kind: Callable[[], Any], lags: Any) -> Callable[[int, float, bool], Forecaster]:
     return partial(_linear, kind, lags)
 
 
-def _linear(kind: Callable[[], Any], lags: Any, horizon: int, rate: float) -> Forecaster:
-    return Forecaster(kind(), horizon=horizon, lags=lags, target="displacement", scale_by="channel")
+def _linear(kind: Callable[[], Any], lags: Any, horizon: int, rate: float, learn_first: bool) -> Forecaster:
+    usual: dict[str, Any] = {"target": "displacement", "scale_by": "channel", "learn_first": learn_first}
+    return Forecaster(kind(), horizon=horizon, lags=lags, **usual)
 
 
-def still(horizon: int, rate: float) -> Forecaster:
+def still(horizon: int, rate: float, learn_first: bool) -> Forecaster:
     return Forecaster(Persistence(), horizon=horizon, lags=1)
 
 
-LINEAR: dict[str, Callable[[int, float], Forecaster]] = {
+LINEAR: dict[str, Callable[[int, float, bool], Forecaster]] = {
     **{f"ridge λ={r:g}": linear(partial(Ridge, r), 12) for r in (3.0, 10.0, 30.0, 100.0, 300.0)},
     **{f"ridge sparse λ={r:g}": linear(partial(Ridge, r), SPARSE) for r in (30.0, 100.0, 300.0)},
     **{f"RLS {f:g}": linear(partial(RLS, f, 30.0), 12) for f in (0.998, 0.999, 1.0)},
 }
 
 
-def forecast(name: str, horizon: int, rate: float) -> Any:
+def forecast(name: str, horizon: int, rate: float, learn_first: bool) -> Any:
     if name == "recommended":
-        return recommended(horizon / rate, rate)
-    builders = {"persistence": still, "network, square error, no gate": plain, **LINEAR}
-    return builders[name](horizon, rate)
+        return recommended(horizon / rate, rate, learn_first=learn_first)
+    builders = {"persistence": still, BARE: plain, **LINEAR}
+    return builders[name](horizon, rate, learn_first)
 
 
 class Case(NamedTuple):
-    """What is forecast, by what: with a recording, all that decides an outcome but the code."""
+    """Forecaster, scenario, horizon and order; together with a recording and the code they determine an outcome."""
 
     name: str
     scenario: str
     horizon: int
+    learn_first: bool
 
 
 def work(case: Case, recording: Recording) -> Outcome:
     seen, truth = spoil(recording, case.scenario)
     began = time.process_time()
-    forecasts = forecast(case.name, case.horizon, recording.rate).run(seen)
+    forecasts = forecast(case.name, case.horizon, recording.rate, case.learn_first).run(seen)
     milliseconds = 1000 * (time.process_time() - began) / len(seen)
     made = np.asarray(forecasts)
     made = made.mean(axis=0) if made.ndim == 4 else made
@@ -146,7 +159,7 @@ def work(case: Case, recording: Recording) -> Outcome:
 
 @cache
 def code() -> str:
-    """Digest of everything that a forecast is made by."""
+    """Return a digest of all code that forecasts depend on."""
     package = Path(quatcast.__file__).parent
     files = [p for p in sorted(package.rglob("*.py")) if not {"cli", "evaluation"} & set(p.relative_to(package).parts)]
     text = b"".join(path.read_bytes() for path in [*files, Path(__file__)])
@@ -154,10 +167,10 @@ def code() -> str:
 
 
 class Results:
-    """Outcomes of cases on recordings, made when they are needed and kept in a file, and means over recordings."""
+    """Outcomes of cases on recordings, computed when needed and stored in a file, and means over recordings."""
 
-    def __init__(self, recordings: list[Recording], folder: Path | None, workers: int) -> None:
-        self.recordings, self.workers = recordings, workers
+    def __init__(self, recordings: list[Recording], folder: Path | None, workers: int, learn_first: bool) -> None:
+        self.recordings, self.workers, self.learn_first = recordings, workers, learn_first
         self.path = Path(os.devnull) if folder is None else folder / "recommended.jsonl"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.outcomes: dict[str, Outcome] = {}
@@ -165,7 +178,7 @@ class Results:
             try:
                 key, *figures = json.loads(line)
             except ValueError:
-                continue  # the line that an interruption cut off
+                continue  # the last line of an interrupted run
             self.outcomes[key] = Outcome(*figures)
 
     def key(self, case: Case, recording: Recording) -> str:
@@ -173,7 +186,7 @@ class Results:
         return " | ".join([code(), *map(str, case), recording.name, f"{recording.rate:g}", samples])
 
     def need(self, cases: Iterable[Case]) -> None:
-        """Make the outcomes of cases that there are not yet, the longest first."""
+        """Compute the outcomes of cases that are not known yet, the longest first."""
         tasks = {self.key(case, r): (case, r) for case in cases for r in self.recordings}
         missing = {key: task for key, task in tasks.items() if key not in self.outcomes}
         if not missing:
@@ -193,10 +206,15 @@ class Results:
                     left = (time.monotonic() - began) * (len(missing) / done - 1)
                     print(f"{done} of {len(missing)} forecasts, about {left:.0f} s left", file=sys.stderr, flush=True)
 
-    def each(self, name: str, horizon: int, scenario: str = "clean", group: str = "") -> Iterator[Outcome]:
+    def case(self, name: str, horizon: int, scenario: str = "clean", learn_first: bool | None = None) -> Case:
+        """Return a case, in the order of learning of this run unless another one is named."""
+        return Case(name, scenario, horizon, self.learn_first if learn_first is None else learn_first)
+
+    def each(self, *case: Any, group: str = "", **more: Any) -> Iterator[Outcome]:
+        """Yield the outcome of a case on each recording, or on each one of a group."""
         for recording in self.recordings:
             if not group or recording.group == group:
-                yield self.outcomes[self.key(Case(name, scenario, horizon), recording)]
+                yield self.outcomes[self.key(self.case(*case, **more), recording)]
 
     def rmse(self, *case: Any, **more: Any) -> float:
         return float(np.mean([outcome.rmse for outcome in self.each(*case, **more)]))
@@ -205,12 +223,12 @@ class Results:
         return float(np.mean([outcome.mae for outcome in self.each(*case, **more)]))
 
     def others(self, horizon: int, scenario: str) -> float:
-        """Mean error of the markers that are there while another is lost, mean over recordings."""
+        """Return the mean error of the markers that are observed while another one is lost."""
         return float(np.mean([outcome.others for outcome in self.each("recommended", horizon, scenario)]))
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Print a table, each row as soon as it is there."""
+    """Print a table, each row as soon as it is complete."""
     head = list(head)
     print("| " + " | ".join(head) + " |")
     print("|" + "---|" * len(head), flush=True)
@@ -219,8 +237,9 @@ def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     print(flush=True)
 
 
-def verdict(value: float, limit: float) -> str:
-    return f"{value:.3f} (≤ {limit:g}: {'reached' if value <= limit else 'MISSED'})"
+def verdict(value: float, limit: float, digits: int = 3) -> str:
+    """Return a figure, its limit, and whether it is within the limit."""
+    return f"{value:.{digits}f} (≤ {limit:g}: {'reached' if value <= limit else 'MISSED'})"
 
 
 def show_accuracy(results: Results, horizons: list[int]) -> None:
@@ -232,7 +251,7 @@ def show_accuracy(results: Results, horizons: list[int]) -> None:
     won: list[bool] = []
 
     def row(h: int) -> list[str]:
-        results.need(Case(name, "clean", h) for name in ("recommended", "persistence", *LINEAR))
+        results.need(results.case(name, h) for name in ("recommended", "persistence", *LINEAR))
         cells = [f"{h / 10:.1f} s"]
         for group in groups.values():
             ours = results.rmse("recommended", h, group=group)
@@ -252,38 +271,60 @@ def show_accuracy(results: Results, horizons: list[int]) -> None:
           [[r.name, f"{ours.rmse:.2f}", f"{still.rmse:.2f}"] for r, ours, still in pairs])  # fmt: skip
 
 
+def show_order(results: Results) -> None:
+    print("## RMSE in mm with the answer first and with learning first, mean over recordings\n", flush=True)
+    horizons = [round(10 * seconds) for seconds in TARGETS]
+    results.need(results.case("recommended", h, learn_first=order) for h in horizons for order in (False, True))
+    rows = []
+    for h in horizons:
+        after, before = (results.rmse("recommended", h, learn_first=order) for order in (False, True))
+        rows.append([f"{h / 10} s", f"{after:.4f}", f"{before:.4f}", verdict(after / before, ORDER_COST, digits=4)])
+    table(["horizon", "answer first", "learn first", "ratio"], rows)
+
+
 def show_rotation(results: Results) -> None:
-    print("## Space turned by a random rotation\n", flush=True)
-    results.need(Case("recommended", scenario, h) for scenario in ("clean", "rotated") for h in (5, 20))
+    print("## Recordings rotated by a random rotation\n", flush=True)
+    results.need(results.case("recommended", h, scenario) for scenario in ("clean", "rotated") for h in (5, 20))
     rows = []
     for h in (5, 20):
         before, after = (results.rmse("recommended", h, scenario) for scenario in ("clean", "rotated"))
         rows.append([f"{h / 10} s", f"{before:.3f}", f"{after:.3f}", verdict(100 * abs(after / before - 1), 3)])
-    table(["horizon", "RMSE", "turned", "change in %"], rows)
+    table(["horizon", "RMSE", "RMSE after rotation", "change in %"], rows)
 
 
 def show_robustness(results: Results) -> None:
-    print("## Input that lies: MAE against the clean truth, as a ratio to that on clean input\n", flush=True)
-    bare = "network, square error, no gate"
-    results.need(Case("recommended", s, h) for s in ("clean", "glitches", "missing", "lost") for h in (5, 20))
-    results.need(Case(bare, s, h) for s in ("clean", "glitches") for h in (5, 20))
+    print("## Faulty input: MAE relative to the true positions, and its ratio to the MAE on clean input\n", flush=True)
+    bare = BARE
+    results.need(results.case("recommended", h, s) for s in ("clean", "glitches", "missing", "lost") for h in (5, 20))
+    results.need(results.case(bare, h, s) for s in ("clean", "glitches") for h in (5, 20))
     rows = []
     for h in (5, 20):
         clean = results.mae("recommended", h)
-        for scenario, words, limit in (("glitches", "3 % displaced by 30 mm", 1.15), ("missing", "10 % missing", 1.10)):
+        for scenario, words, limit in (
+            ("glitches", "3 % of samples displaced by 30 mm", 1.15),
+            ("missing", "10 % of samples missing", 1.10),
+        ):
             value = results.mae("recommended", h, scenario)
             rows.append([f"{h / 10} s", words, f"{clean:.3f}", f"{value:.3f}", verdict(value / clean, limit)])
         before, after = results.others(h, "clean"), results.others(h, "lost")
-        rows.append([f"{h / 10} s", "one marker lost for 5 s: the other two", f"{before:.3f}", f"{after:.3f}",
+        rows.append([f"{h / 10} s", "one marker lost for 5 s; error of the other two", f"{before:.3f}", f"{after:.3f}",
                      verdict(after / before, 1.05)])  # fmt: skip
         before, after = results.mae(bare, h), results.mae(bare, h, "glitches")
-        rows.append([f"{h / 10} s", f"3 % displaced; {bare}", f"{before:.3f}", f"{after:.3f}", f"{after / before:.2f}"])
-    table(["horizon", "input", "MAE clean", "MAE", "ratio"], rows)
+        rows.append(
+            [
+                f"{h / 10} s",
+                f"3 % of samples displaced; {bare}",
+                f"{before:.3f}",
+                f"{after:.3f}",
+                f"{after / before:.2f}",
+            ]
+        )
+    table(["horizon", "input", "MAE on clean input", "MAE", "ratio"], rows)
 
 
 def show_coverage(results: Results) -> None:
     print("## Share of test positions within the 95 % radius\n", flush=True)
-    results.need(Case("recommended", "clean", h) for h in (5, 20))
+    results.need(results.case("recommended", h) for h in (5, 20))
     rows = []
     for h in (5, 20):
         outcomes = list(results.each("recommended", h))
@@ -294,7 +335,7 @@ def show_coverage(results: Results) -> None:
     table(["horizon", "all", "lowest recording", "93 to 97 %, none below 90 %"], rows)
 
 
-def show_speed(samples: int) -> None:
+def show_speed(samples: int, learn_first: bool) -> None:
     print(f"## Speed and endurance: {samples} simulated samples in a row, one core, 0.5 s ahead\n", flush=True)
     import psutil
 
@@ -303,7 +344,7 @@ def show_speed(samples: int) -> None:
 
     positions = simulated(seconds=samples / 10)[0].positions
     before = memory()
-    forecaster = recommended(horizon=0.5, rate=10.0)
+    forecaster = recommended(horizon=0.5, rate=10.0, learn_first=learn_first)
     seconds, kept, bad, largest = np.zeros(samples), [], 0, 0.0
     warm = round(10 * WARMUP)
     for t, row in enumerate(positions):
@@ -320,39 +361,78 @@ def show_speed(samples: int) -> None:
     table(["", ""], [
         ["median", f"{np.median(settled):.2f} ms"],
         ["99th percentile", verdict(float(np.percentile(settled, 99)), 10.0) + " ms"],
-        ["worst", f"{settled.max():.1f} ms"],
-        ["worst while it warms up and catches up", f"{milliseconds[:warm].max():.1f} ms"],
-        ["memory of the process before, after 70 s, a quarter, and all of it",
+        ["longest", f"{settled.max():.1f} ms"],
+        ["longest during the warm-up", f"{milliseconds[:warm].max():.1f} ms"],
+        ["memory of the process before, after 70 s, after a quarter, and at the end",
          " → ".join(f"{m:.1f} MB" for m in (before, *kept))],
         ["forecasts that were not finite", bad],
-        ["largest coordinate forecast, and seen", f"{largest:.1f} mm, {np.abs(positions).max():.1f} mm"],
+        ["largest coordinate of all forecasts, and of all samples",
+         f"{largest:.1f} mm, {np.abs(positions).max():.1f} mm"],
+    ])  # fmt: skip
+
+
+def show_checkpoint(seconds: float = 150.0, files: int = 50) -> None:
+    print(
+        f"## Checkpoints: three markers at 10 Hz after {seconds:g} s, 0.5 s ahead, median of {files} files\n",
+        flush=True,
+    )
+    forecaster, halves = recommended(horizon=0.5, rate=10.0), []
+    for row in simulated(seconds=seconds)[0].positions:
+        began = time.perf_counter()
+        forecaster.forecast(row)
+        answered = time.perf_counter()
+        forecaster.learn()
+        halves.append((answered - began, time.perf_counter() - answered))
+    times = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "checkpoint"
+        for _ in range(files):
+            began = time.perf_counter()
+            forecaster.save(path)
+            times.append(time.perf_counter() - began)
+        size = path.stat().st_size / 1e6
+        began = time.perf_counter()
+        type(forecaster).load(path)
+        loaded = time.perf_counter() - began
+    settled = 1000 * np.array(halves[round(10 * WARMUP) :])
+    table(["", ""], [
+        ["size in MB", verdict(size, CHECKPOINT_SIZE)],
+        ["time to save in ms, median", verdict(1000 * float(np.median(times)), CHECKPOINT_TIME)],
+        ["time to save in ms, longest", f"{1000 * max(times):.1f}"],
+        ["time to load in ms", f"{1000 * loaded:.1f}"],
+        *([f"time of `{half}` in ms, median and 99th percentile",
+           f"{np.median(column):.2f}, {np.percentile(column, 99):.2f}"]
+          for half, column in zip(("forecast", "learn"), settled.T, strict=True)),
     ])  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-dir", help="folder of the ExtMarker files; downloaded where left out")
-    parser.add_argument("--only", default=",".join(PARTS), help="some of " + ", ".join(PARTS))
-    parser.add_argument("--out", type=Path, help="folder that keeps finished figures; none where left out")
-    parser.add_argument("--horizons", default="1-20", help="samples ahead for the accuracy, such as 2,5,10,20")
-    parser.add_argument("--seconds", type=float, help="cut recordings to their first seconds, to try it out")
-    parser.add_argument("--samples", type=int, default=100_000, help="samples of the endurance run")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--data-dir", help="folder of the ExtMarker files; by default they are downloaded")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts, separated by commas: " + ", ".join(PARTS))
+    parser.add_argument("--out", type=Path, help="folder in which finished figures are stored; by default none")
+    parser.add_argument("--horizons", default="1-20", help="horizons of the accuracy in samples, such as 2,5,10,20")
+    parser.add_argument("--seconds", type=float, help="use only the first seconds of each recording, for a trial")
+    parser.add_argument("--samples", type=int, default=100_000, help="number of samples of the endurance run")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="number of processes")
+    parser.add_argument("--learn-first", action="store_true", help="learn from each sample before answering")
     options = parser.parse_args()
     parts = options.only.split(",")
     if not set(parts) <= set(PARTS):
-        parser.error(f"--only: some of {', '.join(PARTS)}, not {options.only}")
+        parser.error(f"--only: expected some of {', '.join(PARTS)}, got {options.only}")
     first, dash, last = options.horizons.partition("-")
     horizons = list(range(int(first), int(last) + 1)) if dash else [int(h) for h in options.horizons.split(",")]
 
-    if set(parts) - {"speed"}:
+    if set(parts) - set(TIMED):
         recordings = extmarker(options.data_dir, progress=True)
         if options.seconds:
             n = round(10 * options.seconds)
             recordings = [replace(r, positions=r.positions[:n], times=r.times[:n]) for r in recordings]
-        results = Results(recordings, options.out, options.workers)
+        results = Results(recordings, options.out, options.workers, options.learn_first)
         if "accuracy" in parts:
             show_accuracy(results, horizons)
+        if "order" in parts:
+            show_order(results)
         if "rotation" in parts:
             show_rotation(results)
         if "robustness" in parts:
@@ -360,7 +440,9 @@ def main() -> None:
         if "coverage" in parts:
             show_coverage(results)
     if "speed" in parts:
-        show_speed(options.samples)
+        show_speed(options.samples, options.learn_first)
+    if "checkpoint" in parts:
+        show_checkpoint()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How far rounding carries: the same runs, done in batches of other sizes or on other hardware.
+"""Compare the same runs computed in batches of different sizes, or on different hardware.
 
     python benchmarks/rounding.py runs/ONE runs/OTHER
 
-takes two folders or stores of `quatcast compare` and looks at the runs that are in both: same label rule, predictor,
-configuration, recording and seed. A run's batch decides in which order some of its sums are taken, and so its last
-digits; where learning is fast and chaotic they grow.
+reads two folders or stores of `quatcast compare` and compares the runs that both contain: same label rule, predictor,
+configuration, recording and seed. The batch of a run determines the order of some of its sums, and therefore the last
+digits; where learning is fast and chaotic, the differences grow.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from quatcast.evaluation.store import Store
 from quatcast.evaluation.summary import Summary
 
 SAME = 1e-6
-"""Relative difference of two RMSE that counts as none."""
+"""Relative difference of two RMSE below which they count as equal."""
 
 DIFFERENCES = f"""
 WITH pairs AS (
-    SELECT *, json_extract(configuration, '$.rate') AS rate, a.rmse AS one, b.rmse AS other
+    SELECT *, coalesce(json_extract(configuration, '$.learning_rate'), json_extract(configuration, '$.rate')) AS rate,
+        a.rmse AS one, b.rmse AS other
     FROM main.results AS a JOIN second.results AS b
     USING (stage, labels, horizon, predictor, configuration, recording, seed)
     WHERE stage = 'validation' AND one IS NOT NULL AND other IS NOT NULL
@@ -38,30 +39,31 @@ SELECT labels, predictor, rate, sum(runs), 100.0 * sum(differ) / sum(runs), 100 
     100 * max(abs(one - other) / min(one, other)), 100 * avg(abs(one - other) / min(one, other))
 FROM means GROUP BY labels, predictor, rate
 """
-"""Validation by rate: runs, share that differs, most of a run, most and mean of a mean over seeds, all in per cent."""
+"""For each learning rate: number of runs, and in per cent the share of runs that differ, the largest difference of a
+run, and the largest and mean difference of a mean over seeds."""
 
 
 def main(first: str, second: str) -> None:
-    """Print what differs in the validation, and the choices that turned on it."""
+    """Print the differences in the validation, and the choices that they changed."""
     paths = [store_file(path) for path in (first, second)]
     with Store(paths[0]) as one, Store(paths[1]) as other:
-        choices = list(turned(one, other))
+        choices = list(changed_choices(one, other))
     db = sqlite3.connect(paths[0])
     db.execute("ATTACH ? AS second", [str(paths[1])])
-    print("validation                rate    runs  differ   at most  means over seeds: at most  typically")
+    print("validation                rate    runs  differ   largest  means over seeds: largest       mean")
     for labels, predictor, rate, runs, differ, most, highest, typical in db.execute(DIFFERENCES):
         print(
             f"{labels:10s} {predictor:12s} {rate or '':>6} {runs:7d} {differ:6.1f}% {most:8.3g}% "
             f"{highest:24.2g}% {typical:9.1g}%"
         )
     db.close()
-    print(*choices or ["every choice by validation is the same"], sep="\n")
+    print(*choices or ["all choices by validation are the same"], sep="\n")
 
 
-def turned(*stores: Store) -> Iterator[str]:
-    """Cases with the same grid in which the validations chose differently, and what the tests then gave."""
+def changed_choices(*stores: Store) -> Iterator[str]:
+    """Yield the cases with the same grid in which the validations chose differently, and their test results."""
     tried = [store.tried() for store in stores]
-    grids = [{(one.predictor, canonical(one.configuration)) for one in of_one} for of_one in tried]
+    grids = [{(one.predictor, canonical(one.configuration)) for one in results} for results in tried]
     apart = {predictor for predictor, _ in grids[0] ^ grids[1]}
     first, second = map(choose, tried)
     tests = [Summary(store.results("test")) for store in stores]

@@ -1,12 +1,12 @@
-"""Milliseconds a step: every learner at the paper's sizes, classical RTRL, and the floor of bare matrix products.
+"""Milliseconds per step of the learners at the sizes of the paper, of classical RTRL, and of bare matrix products.
 
 Run by `make bench`, on one thread, in half a minute. Learner, floor and classical RTRL take turns within one
-run, and the floor walks as deep as the learner has just walked. Times are processor time of the thread: on a busy
-machine the wall clock would count the pauses that fall into the long steps of classical RTRL but hardly any of those
-that fall between the short steps of a learner, and so flatter the learner. Steps are timed in blocks, because some
-cost more than others: input weights are added up every 24 steps. Everybody is timed at work: the first `max_depth`
-steps of a learner fill its history, and the first after a step of classical RTRL, which streams 160 MB through the
-cache, fetch everything from memory.
+run, and the walks of the floor are as deep as those of the learner just before. Times are processor times of the
+thread: on a busy machine wall-clock time would include the pauses that fall into the long steps of classical RTRL, but
+hardly any that fall between the short steps of a learner, and so favour the learner. Steps are timed in blocks, because
+some cost more than others: rows are added to the input weights every 24 steps. Everything is timed in its steady state:
+the first `max_depth` steps of a learner fill its history, and the first steps after one of classical RTRL, which
+streams 160 MB through the cache, read everything from memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from classical import ClassicalRTRL, Floats
 
-from quatcast import LMS, MCC, MSE, QLMS, QRNN, RLS, RNN, SGD, Algebra, H, Learner, Persistence, R
+from quatcast import LMS, MCC, MSE, QLMS, QRNN, RLS, RNN, SGD, Adam, Algebra, H, Learner, Persistence, R, Replay
 
 MARKERS, HORIZON, LAGS = 3, 20, 90
 WARM_UP, BLOCKS, BLOCK, REPEATS = 300, 17, 24, 3
@@ -33,7 +33,7 @@ RATE, CLIP = 0.05, 2.0
 
 
 def breathing(n: int) -> Floats:
-    """Positions (n, markers, 3) like those of chest markers at 10 Hz, scaled to unit variance."""
+    """Return positions (n, markers, 3) like those of chest markers at 10 Hz, scaled to unit variance."""
     rng = np.random.default_rng(1)
     phase = np.cumsum(2 * np.pi * 0.025 * (1.0 + 0.15 * np.convolve(rng.normal(size=n), np.ones(30) / 30, "same")))
     drift = np.cumsum(0.01 * rng.normal(size=n))
@@ -51,7 +51,7 @@ class Samples(NamedTuple):
 
 
 def samples(algebra: Algebra, lags: int) -> Samples:
-    """Windows of the breathing signal, as pure quaternions or as plain coordinates."""
+    """Return windows of the breathing signal, as pure quaternions or as plain coordinates."""
     n = WARM_UP + 2 * BLOCKS * BLOCK
     x = breathing(n + lags + HORIZON)
     if algebra is H:
@@ -65,8 +65,8 @@ def samples(algebra: Algebra, lags: int) -> Samples:
 class Floor:
     """The matrix products of one step of a recurrent learner and nothing else.
 
-    The forward products with U, W and V, a product with one of `depth` different matrices U for each step of the walk
-    back, and the products that gather the gradients. With several runs each is one stacked product.
+    These are the forward products with U, W and V, a product with one of `depth` different matrices U for each step of
+    the walk, and the products that give the gradients. With several runs each is one stacked product.
     """
 
     def __init__(self, algebra: Algebra, hidden: int, n_inputs: int, n_outputs: int, runs: int | None = None) -> None:
@@ -88,7 +88,7 @@ class Floor:
         self.inputs = [draw(d * k, n_inputs) for k in range(most + 1)]
 
     def step(self, depth: int) -> None:
-        """Multiply, and throw the results away."""
+        """Compute the products of one step, and discard the results."""
         self.h @ self.recurrent[0].mT
         self.u @ self.input.mT
         self.h @ self.readout.mT
@@ -101,15 +101,15 @@ class Floor:
         across @ self.inputs[depth]
 
     def steps(self, depths: list[int]) -> None:
-        """Steps as deep as given."""
+        """Make steps of the given depths."""
         for depth in depths:
             self.step(depth)
 
 
 class Timing(NamedTuple):
-    """Milliseconds of a step of a learner, of its floor and of classical RTRL, ratios of these, and depth of the walks.
+    """Milliseconds per step of a learner, of its floor and of classical RTRL, their ratios, and the depth of the walks.
 
-    Medians over the turns, of the ratios too: a machine that is slow for a while is slow for all three.
+    All are medians over the turns, the ratios too: a machine that is slow for a while is slow for all three.
     """
 
     step: float
@@ -121,19 +121,19 @@ class Timing(NamedTuple):
 
 
 def timed(action: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
-    """Milliseconds of processor time that a call takes, and what it returns."""
+    """Return the milliseconds of processor time that a call takes, and its result."""
     began = thread_time()
     result = action(*arguments)
     return 1e3 * (thread_time() - began), result
 
 
 def learn(learner: Learner, block: list[tuple[Floats, Floats]]) -> list[int]:
-    """Learn from samples, and tell how deep the walks were."""
+    """Learn from samples, and return the depths of the walks."""
     return [learner.update(u, y).depth for u, y in block]
 
 
 class Turn(NamedTuple):
-    """Milliseconds of a step in one turn, and depth of the walks."""
+    """Milliseconds per step in one turn, and depth of the walks."""
 
     step: float
     floor: float
@@ -144,7 +144,7 @@ class Turn(NamedTuple):
 def measure(
     make: Callable[[], Learner], data: Samples, floor: Floor | None = None, classical: ClassicalRTRL | None = None
 ) -> Timing:
-    """Time learners one after the other and, in turns with them, their floor and classical RTRL."""
+    """Time several new learners and, in turns with them, their floor and classical RTRL."""
     turns = [turn for _ in range(REPEATS) for turn in take_turns(make(), data, floor, classical)]
     step, bare, old, depth = np.array(turns).T
     columns = step, bare, old, step / bare, old / step, depth
@@ -152,7 +152,7 @@ def measure(
 
 
 def take_turns(learner: Learner, data: Samples, floor: Floor | None, classical: ClassicalRTRL | None) -> Iterator[Turn]:
-    """Times of a learner that begins anew; the first two turns are left out.
+    """Yield the times of a new learner; the first two turns are left out.
 
     The first two steps of classical RTRL touch their memory for the first time.
     """
@@ -160,7 +160,7 @@ def take_turns(learner: Learner, data: Samples, floor: Floor | None, classical: 
     for _ in range(WARM_UP):
         learner.update(*next(pairs))
     for turn in range(BLOCKS):
-        # What the others have pushed out of the cache comes back in a block that is not timed.
+        # A block that is not timed brings back what the others have pushed out of the cache.
         learn(learner, [next(pairs) for _ in range(BLOCK)])
         block = [next(pairs) for _ in range(BLOCK)]
         time, walked = timed(learn, learner, block)
@@ -177,12 +177,19 @@ def take_turns(learner: Learner, data: Samples, floor: Floor | None, classical: 
 
 
 def network(kind: type[RNN], hidden: int, loss: Any = None, seeds: Any = 0) -> RNN:
-    """Network with the settings of the paper."""
-    return kind(hidden=(hidden,), loss=loss or MSE(), optimizer=SGD(rate=RATE, clip=CLIP), seeds=seeds)
+    """Return a network with the settings of the paper."""
+    return kind(hidden=(hidden,), loss=loss or MSE(), optimizer=SGD(learning_rate=RATE, clip=CLIP), seeds=seeds)
+
+
+def recommended_network() -> RNN:
+    """Return a network like that of the recommended forecaster, with replay."""
+    replay = Replay(updates=2, batch=24, window=6)
+    optimizer = Adam(learning_rate=0.002, beta2=0.99)
+    return QRNN((10,), loss=MCC(sigma=2.0), optimizer=optimizer, seeds=range(4), max_depth=64, replay=replay)
 
 
 def exponent(hidden: list[int], data: Samples) -> float:
-    """Slope of log(time) against log(hidden units)."""
+    """Return the slope of log(time) against log(hidden units)."""
     times = [measure(partial(network, QRNN, q), data).step for q in hidden]
     print("  ".join(f"{q} units {t:.3f} ms" for q, t in zip(hidden, times, strict=True)))
     return float(np.polyfit(np.log(hidden), np.log(times), 1)[0])
@@ -223,6 +230,7 @@ def main() -> None:
     ]
     for name, make, data in others:
         print(f"{name:<22}{measure(make, data).step:>9.3f}")
+    print(f"{'recommended network':<22}{measure(recommended_network, samples(H, 12)).step:>9.3f}")
 
     print(f"\nGrowth of the QRNN-MSE step with the hidden units, {LAGS} lags:")
     growth = exponent([20, 28, 40, 57, 80], quaternion)
@@ -232,7 +240,7 @@ def main() -> None:
     batch = measure(partial(network, QRNN, 10, seeds=range(runs)), short, floor)
     alone = measure(partial(network, QRNN, 10), short, Floor(H, 10, short.inputs[0].shape[0], MARKERS))
     print(f"\nQRNN-MSE, 10 hidden, 30 lags: {alone.step:.3f} ms alone (floor {alone.floor:.3f}); {runs} runs at once")
-    print(f"{batch.step / runs:.4f} ms a run (floor {batch.floor / runs:.4f}, depth {batch.depth:.0f})\n")
+    print(f"{batch.step / runs:.4f} ms per run (floor {batch.floor / runs:.4f}, depth {batch.depth:.0f})\n")
 
     verdict("QRNN-MSE 45 hidden: times faster than classical RTRL", paper["QRNN-MSE"].faster, 250, at_least=True)
     verdict("QRNN-MCC 45 hidden: times faster than classical RTRL", paper["QRNN-MCC"].faster, 250, at_least=True)

@@ -59,6 +59,30 @@ def unrolled(parameters, inputs, layers, np_like, activation):
     return times(parameters["readout.weight"], h[-1]) + parameters["readout.bias"]
 
 
+def unrolled_gru(parameters, inputs, layers, np_like):
+    """`unrolled` for gated recurrent units with split gates in the order update, reset, candidate."""
+    d = inputs.shape[-1]
+
+    def times(weights, v):
+        return np_like.einsum("pqa,acb,qb->pc", weights, LEFT[d], v)
+
+    def sigmoid(f):
+        return 1.0 / (1.0 + np_like.exp(-f))
+
+    h = [np.zeros((parameters[f"layers.{k}.recurrent"].shape[1], d)) for k in range(layers)]
+    for u in inputs:
+        v, states = u, []
+        for k in range(layers):
+            q = h[k].shape[0]
+            recurrent = times(parameters[f"layers.{k}.recurrent"], h[k])
+            driven = times(parameters[f"layers.{k}.input"], v) + parameters[f"layers.{k}.bias"]
+            z, r = sigmoid(recurrent[:q] + driven[:q]), sigmoid(recurrent[q : 2 * q] + driven[q : 2 * q])
+            v = z * h[k] + (1.0 - z) * np_like.tanh(driven[2 * q :] + r * recurrent[2 * q :])
+            states.append(v)
+        h = states
+    return times(parameters["readout.weight"], h[-1]) + parameters["readout.bias"]
+
+
 class Loss:
     """½|e|², or σ²(1 − exp(−|e|²/2σ²)) with a fixed or an adaptive width, jointly or a channel at a time."""
 
@@ -121,7 +145,7 @@ class ClassicalRTRL:
         self.theta = np.concatenate([array.ravel() for array in parameters.values()])
         self.loss, self.optimizer, self.variant = loss, optimizer, variant
         self.layers = sum(name.endswith("recurrent") for name in parameters)
-        self.h = [np.zeros(self.shapes[f"layers.{k}.bias"]) for k in range(self.layers)]
+        self.h = [np.zeros(self.shapes[f"layers.{k}.recurrent"][1:]) for k in range(self.layers)]
         self.J = [np.zeros((h.size, self.theta.size)) for h in self.h]
         self.past = deque(maxlen=40)
 
@@ -181,3 +205,42 @@ class ClassicalRTRL:
         g[self.where("readout.bias")] += at_readout.ravel()
         self.theta = self.optimizer.step(self.theta, g)
         return y, g
+
+
+class ClassicalGRU(ClassicalRTRL):
+    """Gated recurrent units by the same method, with the influence matrix of every gate.
+
+    With the products a = U ⊗ h + W ⊗ v + b of the gates z and r, P = Uₙ ⊗ h and Q = Wₙ ⊗ v + bₙ of the candidate,
+
+        ∂h′ = z ∂h + (h − n) z(1 − z) ∂a_z + (1 − z)(1 − n²)[∂Q + r ∂P + P r(1 − r) ∂a_r].
+
+    The variant "no-carry" leaves out z ∂h, and is wrong on purpose.
+    """
+
+    def forward(self, u):
+        moment, v = [], u
+        for k in range(self.layers):
+            h, shape = self.h[k], self.h[k].shape
+            P = (real_matrix(self.get(f"layers.{k}.recurrent")) @ h.ravel()).reshape(3, *shape)
+            Q = (real_matrix(self.get(f"layers.{k}.input")) @ v.ravel()).reshape(3, *shape)
+            Q = Q + self.get(f"layers.{k}.bias").reshape(3, *shape)
+            z, r = (1.0 / (1.0 + np.exp(-P[g] - Q[g])) for g in (0, 1))
+            n = np.tanh(Q[2] + r * P[2])
+            moment.append((h, v, tuple(part.reshape(-1, 1) for part in (h, z, r, n, P[2]))))
+            self.h[k] = v = z * h + (1.0 - z) * n
+        self.past.append(moment)
+
+    def influence(self, k, J, J_below, before, v, slopes):
+        h, z, r, n, P = slopes
+        rows = 3 * before.shape[0]
+        by_states = real_matrix(self.get(f"layers.{k}.recurrent")) @ J
+        by_states[:, self.where(f"layers.{k}.recurrent")] += outer_jacobian(rows, before)
+        by_inputs = np.zeros_like(by_states)
+        if k:
+            by_inputs += real_matrix(self.get(f"layers.{k}.input")) @ J_below
+        by_inputs[:, self.where(f"layers.{k}.input")] += outer_jacobian(rows, v)
+        by_inputs[:, self.where(f"layers.{k}.bias")] += np.eye(rows * before.shape[1])
+        (dz, dr, dP), (ez, er, dQ) = np.split(by_states, 3), np.split(by_inputs, 3)
+        carried = 0.0 if self.variant == "no-carry" else z * J
+        candidate = dQ + r * dP + P * r * (1 - r) * (dr + er)
+        return carried + (h - n) * z * (1 - z) * (dz + ez) + (1 - z) * (1 - n**2) * candidate

@@ -3,21 +3,43 @@
 from importlib import import_module
 from types import ModuleType
 
-from quatcast.algebra import Algebra, C, H, R, ghr, quaternion
+from quatcast.algebra import Algebra, C, H, R, ghr, namespace, quaternion
+from quatcast.checkpoint import Checkpointable, State
+from quatcast.engine.activations import Activation, activation, register_activation
+from quatcast.engine.cells import Cell
 from quatcast.engine.replay import Replay
-from quatcast.forecasting.forecaster import Forecaster, Forecasts
+from quatcast.forecasting.contract import ForecasterState, Forecasts, OnlineForecaster
+from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.mixture import Mixture
-from quatcast.learners import CLMS, LMS, QELM, QLMS, QRNN, RLS, RNN, ComplexRNN, Learner, Persistence, Ridge, Step
+from quatcast.learners import (
+    CLMS,
+    GRU,
+    LMS,
+    QELM,
+    QGRU,
+    QLMS,
+    QRNN,
+    RLS,
+    RNN,
+    ComplexRNN,
+    Learner,
+    LearnerState,
+    Persistence,
+    Ridge,
+    StackedStep,
+    Step,
+)
 from quatcast.safety.conformal import Conformal
 from quatcast.safety.gate import Gate, Gated
-from quatcast.safety.guard import Forecast, Guarded, GuardedForecasts, Status
+from quatcast.safety.guard import Guarded
 from quatcast.safety.recommendation import recommended
-from quatcast.training.losses import MCC, MSE, correntropy, kernel
-from quatcast.training.optimizers import SGD, Adam
+from quatcast.safety.status import Forecast, GuardedForecasts, Status
+from quatcast.training.losses import MCC, MSE, Loss, LossResult, correntropy, kernel
+from quatcast.training.optimizers import SGD, Adam, Optimizer
 
 __version__ = "0.1.0"
 
-_LAZY = ("data", "evaluation")
+_LAZY = ("data", "evaluation", "testing")
 """Packages that are imported when they are first used: they need more than NumPy."""
 
 
@@ -33,22 +55,28 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "CLMS",
+    "GRU",
     "LMS",
     "MCC",
     "MSE",
     "QELM",
+    "QGRU",
     "QLMS",
     "QRNN",
     "RLS",
     "RNN",
     "SGD",
+    "Activation",
     "Adam",
     "Algebra",
     "C",
+    "Cell",
+    "Checkpointable",
     "ComplexRNN",
     "Conformal",
     "Forecast",
     "Forecaster",
+    "ForecasterState",
     "Forecasts",
     "Gate",
     "Gated",
@@ -56,16 +84,26 @@ __all__ = [
     "GuardedForecasts",
     "H",
     "Learner",
+    "LearnerState",
+    "Loss",
+    "LossResult",
     "Mixture",
+    "OnlineForecaster",
+    "Optimizer",
     "Persistence",
     "R",
     "Replay",
     "Ridge",
+    "StackedStep",
+    "State",
     "Status",
     "Step",
+    "activation",
     "correntropy",
     "ghr",
     "kernel",
+    "namespace",
     "quaternion",
     "recommended",
+    "register_activation",
 ]

@@ -1,4 +1,4 @@
-"""`python -m quatcast` is the command line."""
+"""Entry point of `python -m quatcast`, which is the same as the command `quatcast`."""
 
 from quatcast.cli import main
 

@@ -1,4 +1,4 @@
-"""The algebras R, C and H: the whole table, the laws, and the products on stacked arrays."""
+"""The algebras R, C and H: multiplication tables, algebraic laws, and products on stacked arrays."""
 
 import pickle
 
@@ -27,7 +27,7 @@ TABLES = {
 }
 BASIS = {"1": [1, 0, 0, 0], "i": [0, 1, 0, 0], "j": [0, 0, 1, 0], "k": [0, 0, 0, 1]}
 
-# Values near 1, so that rounding can be bounded by a constant.
+# Values near 1, so that a constant bounds the rounding errors.
 components = st.floats(-8, 8, allow_subnormal=False)
 
 
@@ -99,12 +99,12 @@ def numbers(algebra, rng, *shape):
 
 
 def stack(v):
-    """Stacked vector (…, d, m) of a public one (…, m, d)."""
+    """Convert a vector from the public layout (…, m, d) to the stacked layout (…, d, m)."""
     return np.swapaxes(v, -1, -2)
 
 
 def matrix_vector(algebra, W, v):
-    """W ⊗ v in the public layout, with the number types of Python and numpy-quaternion."""
+    """Compute W ⊗ v in the public layout, with the number types of Python and numpy-quaternion."""
     make = {1: lambda x: x[0], 2: lambda x: complex(*x), 4: lambda x: nq.quaternion(*x)}[algebra.dimension]
     parts = {
         1: lambda z: [z],
@@ -139,7 +139,7 @@ def test_apply_shares_one_vector_among_runs():
 @pytest.mark.parametrize("runs", [(), (4,), (2, 3)], ids=str)
 @pytest.mark.parametrize("algebra", ALGEBRAS, ids=repr)
 def test_expand_is_adjoint_to_apply(algebra, runs):
-    """⟨W ⊗ v, δ⟩ = ⟨v, E W⟩ = ⟨W, Eᵀ v⟩ for every run on its own."""
+    """⟨W ⊗ v, δ⟩ = ⟨v, E W⟩ = ⟨W, Eᵀ v⟩ holds for every run separately."""
     rng = np.random.default_rng(3)
     d, q, m = algebra.dimension, 3, 5
     W, v = rng.standard_normal((*runs, d * q, m)), rng.standard_normal((*runs, d, m))
@@ -153,6 +153,20 @@ def test_expand_is_adjoint_to_apply(algebra, runs):
     forward = inner(algebra.apply(W, v), delta)
     np.testing.assert_allclose(inner(v, E @ W), forward, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(inner(W, E.mT @ v), forward, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("runs", [(), (3,)], ids=str)
+@pytest.mark.parametrize("algebra", ALGEBRAS, ids=repr)
+def test_matrix_multiplies_flattened_vectors_and_fold_is_its_adjoint(algebra, runs):
+    """matrix(W) vec(v) = vec(W ⊗ v), and ⟨matrix(W), F⟩ = ⟨W, fold(F)⟩."""
+    rng = np.random.default_rng(6)
+    d, q, m = algebra.dimension, 3, 5
+    W, v = rng.standard_normal((*runs, d * q, m)), rng.standard_normal((*runs, d, m))
+    F = rng.standard_normal((*runs, d * q, d * m))
+    flat = (algebra.matrix(W) @ v.reshape(*runs, d * m, 1)).reshape(*runs, d, q)
+    np.testing.assert_allclose(flat, algebra.apply(W, v), rtol=0, atol=1e-13)
+    left, right = (np.sum(x * y, axis=(-1, -2)) for x, y in ((algebra.matrix(W), F), (W, algebra.fold(F))))
+    np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("runs", [(), (3,)], ids=str)
@@ -171,7 +185,7 @@ def test_pack_stacks_components_and_unpack_undoes_it(algebra, runs):
 
 @pytest.mark.parametrize("algebra", ALGEBRAS, ids=repr)
 def test_any_array_of_the_standard(algebra):
-    """The same numbers come out of a library that has nothing beyond the array API standard."""
+    """A library that has nothing beyond the array API standard gives the same numbers."""
     rng = np.random.default_rng(5)
     x, v = numbers(algebra, rng, 2, 3, 5), stack(numbers(algebra, rng, 2, 5))
     delta = stack(numbers(algebra, rng, 2, 3))

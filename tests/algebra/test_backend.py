@@ -1,23 +1,28 @@
-"""The same code on other array libraries, and what importing and long running costs."""
+"""Array libraries and devices, the cost of importing quatcast, and the memory of a long run."""
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from quatcast import LMS, MCC, QLMS, QRNN, RNN, SGD, Adam, ComplexRNN, Learner
-from quatcast.algebra import fetch, place
+from quatcast.algebra import backend, device_of, fetch, place
 
 LEARNERS = {
-    "lms": (LMS, {"optimizer": SGD(rate=[0.01, 0.1])}),
+    "lms": (LMS, {"optimizer": SGD(learning_rate=[0.01, 0.1])}),
     "qlms": (QLMS, {"loss": MCC(sigma=2.0)}),
     "rnn": (RNN, {"hidden": (4,), "activation": "sigmoid"}),
     "complex-rnn": (ComplexRNN, {"hidden": (3,), "activation": "relu"}),
     "qrnn": (QRNN, {"hidden": (4,), "loss": MCC(sigma=[1.0, 2.0]), "seeds": [1, 2]}),
     "qrnn-deep": (
         QRNN,
-        {"hidden": (3, 3), "loss": MCC(sigma="adaptive", scope="channel"), "optimizer": Adam(rate=0.01, clip=1.0)},
+        {
+            "hidden": (3, 3),
+            "loss": MCC(sigma="adaptive", scope="channel"),
+            "optimizer": Adam(learning_rate=0.01, clip=1.0),
+        },
     ),
 }
 
@@ -54,6 +59,60 @@ def test_place_and_fetch_round_trip():
     np.testing.assert_array_equal(fetch(there), np.arange(6.0).reshape(2, 3))
 
 
+@pytest.mark.parametrize("device", ["cpu", "array_api_strict", "torch"])
+def test_device_of_undoes_place(device):
+    if device != "cpu":
+        pytest.importorskip(device)
+    assert device_of(place(np.zeros(3), device)) == device
+
+
+@pytest.mark.parametrize(
+    ("library", "where", "installed", "device"),
+    [
+        ("torch", "cuda", {"torch"}, "cuda"),
+        ("torch", "cpu", {"torch"}, "torch"),
+        ("cupy", "cuda", {"cupy"}, "cuda"),
+        ("cupy", "cuda", {"cupy", "torch"}, "cupy"),
+    ],
+)
+def test_device_of_arrays_on_a_gpu(library, where, installed, device, monkeypatch):
+    """With both libraries installed "cuda" means PyTorch, so that an array of CuPy needs the other word."""
+    array = SimpleNamespace(device=SimpleNamespace(type=where))
+    compat = SimpleNamespace(__name__=f"array_api_compat.{library}")
+    monkeypatch.setitem(backend._namespaces, SimpleNamespace, compat)
+    monkeypatch.setattr(backend, "find_spec", lambda name: name in installed or None)
+    assert device_of(array) == device
+
+
+@pytest.mark.parametrize("device", ["evil_module", "evil_module.inner", "os", "", "CUDA"])
+def test_unknown_devices_are_refused_and_never_imported(device, tmp_path, monkeypatch):
+    (tmp_path / "evil_module.py").write_text("from numpy import asarray\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match=f'device: expected one of "cpu", "cuda", .*, got \'{device}\''):
+        place(np.zeros(3), device)
+    assert "evil_module" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [("cuda", '"cuda" needs PyTorch or CuPy, which is not installed'), ("cupy", '"cupy" needs cupy, which is not')],
+)
+def test_a_missing_library_is_named(device, words, monkeypatch):
+    monkeypatch.setattr(backend, "find_spec", lambda name: None)
+    backend._backend.cache_clear()
+    with pytest.raises(ValueError, match=words):
+        place(np.zeros(3), device)
+
+
+def test_a_missing_gpu_is_named(monkeypatch):
+    torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
+    monkeypatch.setattr(backend, "find_spec", lambda name: name == "torch")
+    monkeypatch.setattr(backend, "import_module", lambda name: torch)
+    backend._backend.cache_clear()
+    with pytest.raises(ValueError, match='"cuda" needs a GPU, but PyTorch finds none'):
+        place(np.zeros(3), "cuda")
+
+
 def run(code):
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
 
@@ -66,7 +125,7 @@ def test_import_is_light():
 
 @pytest.mark.slow
 def test_memory_is_flat_over_100_000_updates():
-    """Peak memory of a process of its own after 5,000 updates and after 100,000, in kilobytes."""
+    """Compare the peak memory of a separate process after 5,000 and after 100,000 updates, in kilobytes."""
     pytest.importorskip("resource")
     first, last = run("""
 import resource

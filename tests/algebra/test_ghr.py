@@ -1,4 +1,4 @@
-"""GHR calculus: closed forms, autodiff, and the rules of the calculus on random quaternions."""
+"""GHR calculus, compared with closed forms, autodiff and the rules of the calculus."""
 
 import autograd
 import autograd.numpy as anp
@@ -27,12 +27,12 @@ SEEDS = range(5)
 
 
 def close(actual, expected, rtol=1e-10):
-    """Equal to `rtol` of the largest component expected."""
+    """Assert equality up to `rtol` times the largest expected component."""
     np.testing.assert_allclose(actual, expected, rtol=0, atol=rtol * max(np.abs(expected).max(), 1e-3))
 
 
 def times(*factors):
-    """Product of any number of quaternions."""
+    """Multiply any number of quaternions."""
     result = ONE
     for factor in factors:
         result = product(result, factor)
@@ -51,13 +51,13 @@ def q(rng):
 
 @pytest.fixture
 def mu(rng):
-    """A rotation that is neither of unit modulus nor pure."""
+    """Return a rotation that is neither pure nor of unit modulus."""
     return rng.uniform(0.5, 2.0) * random_unit(rng)
 
 
 @pytest.fixture
 def functions(rng):
-    """Two functions H → H that are neither linear nor commute."""
+    """Return two nonlinear functions H → H whose values do not commute."""
     s, t, u, v = rng.standard_normal((4, 4))
 
     def f(q):
@@ -120,7 +120,7 @@ def test_linear_function_for_any_rotation(q, mu, rng):
 
 
 def test_jacobian_against_autodiff(mu, rng):
-    """A layer H³ → H², its real derivatives by autodiff, put together with numpy-quaternion."""
+    """Differentiate a layer H³ → H² with autodiff and assemble the Jacobian with numpy-quaternion."""
     W, b, q = rng.standard_normal((2, 3, 4)), rng.standard_normal((2, 4)), rng.standard_normal((3, 4))
     real_W = np.block([[left_matrix(W[m, n]) for n in range(3)] for m in range(2)])
 
@@ -141,7 +141,7 @@ def test_jacobian_against_autodiff(mu, rng):
 
 
 def test_product_rule(functions, q, mu):
-    """∂(fg)/∂q^μ = f ∂g/∂q^μ + ∂f/∂q^gμ g; with ∂f/∂q^μ instead of ∂f/∂q^gμ it is not."""
+    """∂(fg)/∂q^μ = f ∂g/∂q^μ + ∂f/∂q^gμ g; with ∂f/∂q^μ instead of ∂f/∂q^gμ it does not hold."""
     f, g = functions
     whole = ghr.derivative(lambda q: product(f(q), g(q)), q, mu)
     first = product(f(q), ghr.derivative(g, q, mu))
@@ -176,7 +176,7 @@ def test_rotation_rule(functions, q, mu, rng):
 
 
 def test_differential(functions, q, rng):
-    """df = Σ_μ ∂f/∂q^μ dq^μ: the four derivatives together hold what the real Jacobian matrix holds."""
+    """df = Σ_μ ∂f/∂q^μ dq^μ: the four derivatives are equivalent to the real Jacobian matrix."""
     f, _ = functions
     dq = rng.standard_normal(4)
     total = sum(product(ghr.derivative(f, q, mu), rotation(dq, mu)) for mu in UNITS)
@@ -185,7 +185,7 @@ def test_differential(functions, q, rng):
 
 
 def test_gradient_is_a_quarter_of_the_real_gradient(rng):
-    """∇_q* f = ¼ (∂f/∂a + ∂f/∂b i + ∂f/∂c j + ∂f/∂d k), the real gradient by autodiff."""
+    """∇_q* f = ¼ (∂f/∂a + ∂f/∂b i + ∂f/∂c j + ∂f/∂d k), with the real gradient from autodiff."""
     q, target = rng.standard_normal((2, 3, 4))
 
     def f(q, xp=np):
@@ -197,7 +197,7 @@ def test_gradient_is_a_quarter_of_the_real_gradient(rng):
 
 
 def test_conjugates_swap_only_for_real_functions(functions, q, mu):
-    """∂f/∂q^μ* = (∂f/∂q^μ)* holds for real f and for them alone."""
+    """∂f/∂q^μ* = (∂f/∂q^μ)* holds for real functions only."""
     f, _ = functions
     close(
         ghr.conjugate_derivative(lambda q: f(q)[0], q, mu),
@@ -232,7 +232,7 @@ def test_shapes():
 
 
 def test_four_real_numbers_are_one_quaternion():
-    """The last axis tells: (4,) is a quaternion, a number without axes is real."""
+    """A value of shape (4,) is one quaternion, and a value without axes is a real number."""
     close(ghr.derivative(lambda q: q.sum() * ONE, ONE), ghr.derivative(lambda q: q.sum(), ONE))
     close(ghr.derivative(lambda q: q.sum(), ONE), [0.25, -0.25, -0.25, -0.25])
 
@@ -261,7 +261,7 @@ def test_arguments_are_left_alone():
 
 @pytest.mark.parametrize("call", [ghr.derivative, ghr.conjugate_derivative, ghr.jacobian])
 def test_mistakes_are_named(call):
-    with pytest.raises(ValueError, match=r"f returned shape \(3,\): return quaternions"):
+    with pytest.raises(ValueError, match=r"f: expected quaternions, .*, got shape \(3,\)"):
         call(lambda q: q[:3], ONE)
     with pytest.raises(ValueError, match="q: expected quaternions"):
         call(lambda q: q, np.ones(3))
@@ -272,10 +272,10 @@ def test_mistakes_are_named(call):
 
 
 def test_functions_of_several_quaternions_are_sent_to_jacobian():
-    with pytest.raises(ValueError, match=r"f returned shape \(2, 4\).*use jacobian\(\)"):
+    with pytest.raises(ValueError, match=r"f: expected a value of shape .*, got \(2, 4\); use jacobian\(\)"):
         ghr.derivative(lambda q: np.stack([q, q]), ONE)
 
 
 def test_gradient_needs_a_real_function():
-    with pytest.raises(ValueError, match=r"f returned shape \(4,\).*one real number"):
+    with pytest.raises(ValueError, match=r"f: expected one real number, got a value of shape \(4,\)"):
         ghr.gradient(lambda q: q, ONE)

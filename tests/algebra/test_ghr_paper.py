@@ -1,7 +1,7 @@
-"""The paper's printed formulas against the calculus: what holds, and what does not as printed.
+"""The formulas printed in the paper, compared with the GHR calculus.
 
-Every departure that docs/ghr.md lists has two tests here: that the right form holds, and that the printed one does
-not on generic quaternions, so that the first is known to tell them apart.
+For every difference that docs/ghr.md lists, a test checks that the correct form holds and that the printed form does
+not hold for generic quaternions. The second check shows that the first can tell them apart.
 """
 
 import re
@@ -26,18 +26,18 @@ def close(actual, expected):
 
 
 def differs(actual, printed):
-    """Assert that the two differ by more than a tenth of their size, not by rounding."""
+    """Assert that two results differ by more than a tenth of their norm, hence not by rounding."""
     assert np.linalg.norm(actual - printed) > 0.1 * np.linalg.norm(actual)
 
 
 def not_parallel(actual, printed):
-    """Assert that no learning rate makes one the other: the angle between them exceeds 8°."""
+    """Assert that no learning rate makes two updates equal: the angle between them exceeds 8°."""
     cosine = np.vdot(actual, printed) / np.linalg.norm(actual) / np.linalg.norm(printed)
     assert abs(cosine) < 0.99
 
 
 def matvec(W, v):
-    """W ⊗ v of shapes (q, m, 4) and (m, 4)."""
+    """Compute W ⊗ v for shapes (q, m, 4) and (m, 4)."""
     return product(W, v).sum(axis=-2)
 
 
@@ -46,7 +46,7 @@ def hermitian(W):
 
 
 def outer(delta, v):
-    """δ vᴴ, shape (q, m, 4)."""
+    """Compute δ vᴴ, shape (q, m, 4)."""
     return product(delta[:, np.newaxis], conjugate(v))
 
 
@@ -55,7 +55,7 @@ def square(e):
 
 
 def slope(f):
-    """Derivative of tanh, component by component."""
+    """Compute the derivative of tanh for each component."""
     return 1 - np.tanh(f) ** 2
 
 
@@ -69,7 +69,7 @@ def test_squared_modulus(rng):
 
 
 def test_squared_modulus_by_the_product_rule(rng):
-    """The line before it is right: e* ∂e/∂e^μ + ∂e*/∂e^(eμ) e is ½ (e^μ)*, at μ = 1 as e* − ½ e*."""
+    """The preceding line is correct: e* ∂e/∂e^μ + ∂e*/∂e^(eμ) e is ½ (e^μ)*, at μ = 1 as e* − ½ e*."""
     e, mu = rng.standard_normal((2, 4))
     first = product(conjugate(e), ghr.derivative(lambda e: e, e, mu))
     second = product(ghr.derivative(conjugate, e, product(e, mu)), e)
@@ -78,7 +78,7 @@ def test_squared_modulus_by_the_product_rule(rng):
 
 
 def model(rng):
-    """Some h: H → H that is not linear, and a target."""
+    """Return a nonlinear function h: H → H and a target."""
     s, t, d = rng.standard_normal((3, 4))
     return lambda q: np.tanh(product(product(s, q), t)) + product(q, s), d
 
@@ -115,7 +115,7 @@ def test_derivative_of_the_squared_error(rng):
 
 
 def test_gradient_of_the_squared_error(rng):
-    """The appendix is right: ∇_q* |e|² = −½ Σ_μ (J_(q^μ)ᴴ e)^μ, here for h: H³ → H²."""
+    """The appendix is correct: ∇_q* |e|² = −½ Σ_μ (J_(q^μ)ᴴ e)^μ, tested for h: H³ → H²."""
     W, d, q = rng.standard_normal((2, 3, 4)), rng.standard_normal((2, 4)), rng.standard_normal((3, 4))
 
     def h(q):
@@ -171,7 +171,7 @@ def test_split_activation(rng):
 
 
 def test_split_activation_line_before(rng):
-    """¼ (∂Φ_ζ/∂r − ∂Φ_ζ/∂x i − …) is right with Φ for the real Φ_ζ that is printed."""
+    """¼ (∂Φ/∂r − ∂Φ/∂x i − …) is correct for the quaternion Φ. Printed: the real Φ_ζ."""
     q = rng.standard_normal(4)
     derivative = ghr.derivative(np.tanh, q)
     differs(derivative, 0.25 * conjugate(slope(q)))
@@ -180,7 +180,7 @@ def test_split_activation_line_before(rng):
 
 
 def test_one_derivative_of_the_split_activation_does_not_carry_an_error_back(rng):
-    """The error passes Φ component by component; not with ∂Φ/∂q alone, a Hamilton product, or no Φ̄."""
+    """The error is multiplied by Φ̄ component by component; ∂Φ/∂q alone, a Hamilton product or no Φ̄ is wrong."""
     f, d = rng.standard_normal((2, 4))
     e = d - np.tanh(f)
     gradient = ghr.gradient(lambda f: square(d - np.tanh(f)), f)
@@ -192,7 +192,7 @@ def test_one_derivative_of_the_split_activation_does_not_carry_an_error_back(rng
 
 @pytest.fixture
 def network(rng):
-    """A hidden layer of two units and a linear readout, by name."""
+    """Return the arrays of a network with one hidden layer of two units and a linear readout."""
     shapes = {"W1": (2, 3, 4), "b1": (2, 4), "W2": (2, 2, 4), "b2": (2, 4), "v": (3, 4), "d": (2, 4)}
     return {name: 0.6 * rng.standard_normal(shape) for name, shape in shapes.items()}
 
@@ -223,7 +223,7 @@ def test_updates_of_a_static_network(network):
 
 
 def test_no_sum_over_rotations_in_the_layer_updates(network):
-    """The right δ has no μ in it; the printed Σ_μ, in hidden layers alone, would make them learn four times faster."""
+    """The correct δ does not depend on μ. The printed Σ_μ would multiply the rate of the hidden layers by four."""
     e = error(**network)
     f = matvec(network["W1"], network["v"]) + network["b1"]
     delta = slope(f) * matvec(hermitian(network["W2"]), e)
@@ -245,7 +245,7 @@ def test_error_goes_back_through_the_hermitian_of_the_weights(rng):
 
 
 def test_kernel_weight_belongs_to_every_layer_once(rng):
-    """Every δ carries exp(−|e|²/2σ²) once. Printed: not in the output layer, and again with |δ| in each below."""
+    """Every δ contains exp(−|e|²/2σ²) once. Printed: not in the output layer, and with |δ| in each hidden layer."""
     sigma = 1.0
     biases = 0.1 * rng.standard_normal((3, 4))
     W2, W3 = 2.0 * random_unit(rng, size=2)

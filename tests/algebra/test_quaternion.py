@@ -1,4 +1,4 @@
-"""Quaternions on (…, 4) arrays, against numpy-quaternion, the basis table and awkward values."""
+"""Functions of quaternions, compared with numpy-quaternion and the basis table, and on extreme values."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def close(actual, expected, atol=1e-12):
 
 
 def test_units_obey_hamilton():
-    """i² = j² = k² = ijk = −1, the cyclic products, and the same the other way round with a minus."""
+    """i² = j² = k² = ijk = −1; cyclic products give the third unit, and anticyclic ones its negative."""
     for unit in (qt.I, qt.J, qt.K):
         np.testing.assert_array_equal(qt.product(unit, unit), -qt.ONE)
         np.testing.assert_array_equal(qt.product(qt.ONE, unit), unit)
@@ -84,13 +84,13 @@ def test_involution_is_the_rotation_by_a_unit(axis, q):
 
 @given(q=quaternions)
 def test_four_involutions_add_up_to_the_real_part(q):
-    """q + q^i + q^j + q^k = 4 Re q: the identity on which the GHR chain rule rests."""
+    """q + q^i + q^j + q^k = 4 Re q, the identity behind the GHR chain rule."""
     total = q + sum(qt.involution(q, axis) for axis in "ijk")
     close(total, 4 * qt.scalar(q) * qt.ONE)
 
 
 def test_unknown_axis_is_named():
-    with pytest.raises(ValueError, match=r"axis must be .* not 'x'"):
+    with pytest.raises(ValueError, match=r'axis: expected "i", "j" or "k", got .x.'):
         qt.involution(qt.ONE, "x")
 
 
@@ -155,7 +155,7 @@ def test_zero_has_no_inverse():
 
 @pytest.mark.parametrize("size", [1e-200, 1e-160, 1e160, 1e200])
 def test_moduli_beyond_the_square_root_of_the_range(size):
-    """Squares of these overflow or vanish; the modulus and the inverse do not."""
+    """The squares of these moduli overflow or underflow; the modulus and the inverse must not."""
     q = size * np.array([1.0, -2.0, 3.0, -4.0])
     close(qt.modulus(q) / size, np.sqrt(30))
     close(qt.inverse(q) * size, qt.inverse(q / size))
@@ -208,7 +208,7 @@ ONE_ARGUMENT = [qt.conjugate, qt.modulus, qt.inverse, qt.vector, qt.scalar, qt.l
 )
 @pytest.mark.parametrize("bad", [1.0, [1.0, 2.0, 3.0], np.zeros((4, 5))], ids=["0-d", "point", "(4, 5)"])
 def test_wrong_shapes_are_named(function, bad):
-    with pytest.raises(ValueError, match=r"q: expected quaternions, shape \(…, 4\), not"):
+    with pytest.raises(ValueError, match=r"q: expected quaternions, shape \(…, 4\), got"):
         function(bad)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from quatcast import __version__
 from quatcast.cli import run
-from quatcast.cli.compare import cell
+from quatcast.cli.compare import format_estimate
 from quatcast.data import Recording, read_csv, simulated, write_csv
 from quatcast.evaluation import Store, score
 from quatcast.evaluation.metrics import Estimate
@@ -36,55 +36,79 @@ def no_download(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 ERRORS = [
-    ([], "a command is needed"),
+    ([], "expected a command"),
     (["--bogus"], "No such option: --bogus"),
     (["compete"], "No such command 'compete'"),
-    (["compare", "--profile", "fast"], "profile: one of quick, standard, published expected, not 'fast'"),
-    (["compare", "--predictors", "LMS,ARIMA"], "predictors: 'ARIMA' is not known"),
-    (["compare", "--labels", "both"], "labels: one of causal, lookahead expected"),
-    (["compare", "--horizon", "soon"], "--horizon: seconds expected, not 'soon'"),
-    (["compare", "--horizon", "-1"], "horizons: a positive number of seconds expected, not -1.0"),
-    (["compare", "--horizon", "nan"], "horizons: a positive number of seconds expected, not nan"),
-    (["compare", "--horizon", "0.03"], "horizons: 0.03 s are 0.3 samples"),
-    (["compare", "--test-seeds", "0"], "test_seeds: a positive whole number"),
+    (["compare", "--profile", "fast"], "profile: expected one of quick, standard, published, got 'fast'"),
+    (["compare", "--predictors", "LMS,ARIMA"], "predictors: expected one of recommended, QRNN-MCC"),
+    (["compare", "--labels", "both"], "labels: expected one of causal, lookahead"),
+    (["compare", "--horizon", "soon"], "--horizon: expected seconds, got 'soon'"),
+    (["compare", "--horizon", "-1"], "horizons: expected a positive number of seconds, got -1.0"),
+    (["compare", "--horizon", "nan"], "horizons: expected a positive number of seconds, got nan"),
+    (["compare", "--horizon", "0.03"], "got 0.03 s, which are 0.3 samples"),
+    (["compare", "--test-seeds", "0"], "test_seeds: expected a positive whole number"),
     (["compare", "--workers", "many"], "--workers"),
-    (["compare", "--data", "none.csv"], 'data: "simulated", "extmarker" or a file expected, but there is no file'),
-    (["compare", "--data", "extmarker", "--data-dir", "nowhere"], "nowhere is not the ExtMarker folder"),
-    (["compare", "--seconds", "30"], "recording 'sim-1-talk': has 300 samples"),
-    (["compare", "--data", "norate.csv"], "no column of times to take the rate from; add one named `time`"),
-    (["compare", "--labels", "lookahead", "--predictors", "recommended"], "no lookahead labels for recommended"),
+    (
+        ["compare", "--data", "none.csv"],
+        "data: expected a source (extmarker, simulated) or a file; there is no file 'none.csv'",
+    ),
+    (["compare", "--data", "extmarker", "--data-dir", "nowhere"], "nowhere: expected the 27 ExtMarker files, but"),
+    (["compare", "--seconds", "30"], "recording 'sim-1-talk': expected at least 602 samples"),
+    (
+        ["compare", "--data", "norate.csv"],
+        "expected a column of times with two or more rows to compute the rate; add a column named `time`",
+    ),
+    (
+        ["compare", "--labels", "lookahead", "--predictors", "recommended"],
+        "labels: recommended cannot learn from lookahead labels",
+    ),
     (["compare", "--out", "walk.csv"], "walk.csv: is a file, not a folder"),
     (["compare", "--settings", "none.toml"], "none.toml: there is no such file or folder"),
-    (["compare", "--settings", "bad.toml"], "bad.toml: grids.LMS.speed: LMS has no such setting"),
-    (["compare", "--device", "abacus"], 'device: "cpu", "cuda" or an installed array library, not \'abacus\''),
+    (["compare", "--settings", "bad.toml"], "bad.toml: grids.LMS.speed: unknown setting of LMS"),
+    (
+        ["compare", "--device", "abacus"],
+        'device: expected one of "cpu", "cuda", "torch", "cupy", "array_api_strict", got \'abacus\'',
+    ),
     (["forecast", "none.csv"], "none.csv: there is no such file"),
     (["forecast", "."], ".: is a folder, not a file"),
-    (["forecast", "walk.csv/inside.csv"], "walk.csv/inside.csv: lies in a file, not in a folder"),
+    (["forecast", "walk.csv/inside.csv"], "walk.csv/inside.csv: is inside a file, not inside a folder"),
     (["forecast", "walk.csv", "--predictor", "persistence", "--out", "walk.csv"], "walk.csv: is a file, not a folder"),
     *(
-        (["forecast", "walk.csv", "--horizon", given], f"--horizon: a positive number of seconds expected, not {given}")
+        (["forecast", "walk.csv", "--horizon", given], f"--horizon: expected a positive number of seconds, got {given}")
         for given in ("inf", "nan", "-1.0", "0.0")
     ),
-    (["forecast", "walk.csv", "--horizon", "1e300"], "--horizon: 1e+300 s are longer than the 64.9 s of walk.csv"),
-    (["forecast", "norate.csv", "--rate", "0"], "rate must be a positive number of Hz, got 0.0"),
-    (["forecast", "walk.csv", "--device", "tpu"], 'device: "cpu", "cuda" or an installed array library, not \'tpu\''),
+    (
+        ["forecast", "walk.csv", "--horizon", "1e300"],
+        "--horizon: expected less than the 64.9 s of walk.csv, got 1e+300 s",
+    ),
+    (["forecast", "norate.csv", "--rate", "0"], "rate: expected a positive number of Hz, got 0.0"),
+    (
+        ["forecast", "walk.csv", "--device", "tpu"],
+        'device: expected one of "cpu", "cuda", "torch", "cupy", "array_api_strict", got \'tpu\'',
+    ),
     (["forecast", "walk.csv", "--seed", "-1"], "Invalid value for '--seed'"),
-    (["forecast", "walk.csv", "--predictor", "ARIMA"], "'ARIMA' is not known"),
-    (["forecast", "walk.csv", "--labels", "none"], "--labels: causal with recommended"),
-    (["forecast", "walk.csv", "--predictor", "LMS", "--set", "hidden=3"], "--set hidden: LMS has no such setting"),
-    (["forecast", "walk.csv", "--predictor", "LMS", "--set", "lags"], "--set: NAME=VALUE expected, not 'lags'"),
+    (["forecast", "walk.csv", "--predictor", "ARIMA"], "got 'ARIMA'"),
+    (["forecast", "walk.csv", "--labels", "none"], "--labels: expected causal for recommended, got 'none'"),
+    (["forecast", "walk.csv", "--predictor", "LMS", "--set", "hidden=3"], "--set hidden: unknown setting of LMS"),
+    (["forecast", "walk.csv", "--predictor", "LMS", "--set", "lags"], "--set: expected NAME=VALUE, got 'lags'"),
     (["forecast", "short.csv", "--predictor", "LMS"], "recording 'short'"),
     (["data", "show", "none.csv"], "there is no file 'none.csv'"),
-    (["data", "show", "norate.csv"], "no column of times to take the rate from; add one named `time`"),
+    (
+        ["data", "show", "norate.csv"],
+        "expected a column of times with two or more rows to compute the rate; add a column named `time`",
+    ),
     *(
-        (["data", "simulate", "--seconds", given], f"seconds must be at least one sample (0.1 s) and at most {most}")
-        for given, most in (("inf", "1e+06, got inf"), ("nan", "1e+06, got nan"), ("-1", "1e+06, got -1.0"))
+        (
+            ["data", "simulate", "--seconds", given],
+            f"seconds: expected a duration from 0.1 to {most} s, got {float(given)}",
+        )
+        for given, most in (("inf", "1e+06"), ("nan", "1e+06"), ("-1", "1e+06"))
     ),
     (["data", "simulate", "--seed", "-1"], "Invalid value for '--seed'"),
-    (["data", "simulate", "--glitches", "2"], "glitches is a probability"),
+    (["data", "simulate", "--glitches", "2"], "glitches: expected a probability from 0 to 1, got 2.0"),
     (["report", "none.sqlite"], "none.sqlite: there is no such file"),
-    (["report", "walk.csv"], "walk.csv: not a store of quatcast"),
-    (["bench", "--store", "walk.csv"], "walk.csv: not a store of quatcast"),
+    (["report", "walk.csv"], "walk.csv: expected a store of quatcast"),
+    (["bench", "--store", "walk.csv"], "walk.csv: expected a store of quatcast"),
 ]
 
 
@@ -131,9 +155,8 @@ def test_version_and_help(capfd: pytest.CaptureFixture[str]) -> None:
 def test_help_tells_the_defaults(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     for command, defaults in (
-        ("compare", ["all", "both", "2", "quick", "runs/DATA-PROFILE", "one a core"]),
-        ("forecast", ["recommended"]),
-        ("report", ["that of the store"]),
+        ("compare", ["built-in", "both", "2", "quick", "runs/DATA-PROFILE", "one per core"]),
+        ("report", ["folder of the store"]),
     ):
         assert run([command, "--help"]) == 0
         out = capfd.readouterr().out
@@ -147,7 +170,7 @@ def test_running_out_of_memory_gives_advice_that_can_be_followed(
         raise MemoryError
 
     monkeypatch.setattr("quatcast.data.read_csv", full)
-    monkeypatch.setattr("quatcast.evaluation.sources.load", full)
+    monkeypatch.setattr("quatcast.evaluation.load", full)
     assert run(["forecast", "walk.csv"]) == 2
     assert "--set" in capfd.readouterr().err
     assert run(["compare"]) == 2
@@ -189,7 +212,7 @@ def test_compare_ends_with_the_report_and_does_nothing_twice(folder: Path, capfd
         assert {t.predictor for t in store.timings()} >= {"QRNN-MCC", "LMS"}
     written = report.stat().st_mtime_ns
     assert run([*command, "--workers", "1"]) == 0
-    assert "Everything was already there: nothing was done again." in capfd.readouterr().out
+    assert "All runs were stored already; nothing was computed." in capfd.readouterr().out
     assert report.stat().st_mtime_ns == written
 
     Path("again.toml").write_text(meta["settings"])
@@ -201,19 +224,21 @@ def test_compare_ends_with_the_report_and_does_nothing_twice(folder: Path, capfd
     assert run(["report", "here"]) == 0
     assert report.is_file()
     assert run([*command, "--labels", "causal"]) == 2
-    assert "holds an experiment with other settings; labels: results of 'lookahead'" in capfd.readouterr().err
+    assert "holds an experiment with other settings; labels: expected 'lookahead'" in capfd.readouterr().err
 
 
 def test_an_interval_is_shown_where_recordings_were_run_more_than_once() -> None:
-    assert cell(Estimate(1.5, 0.0, runs=9, diverged=0), recordings=9) == "1.50"
-    assert cell(Estimate(1.5, 0.25, runs=16, diverged=2), recordings=9) == "1.50 ± 0.25, 2 diverged"
+    assert format_estimate(Estimate(1.5, 0.0, runs=9, diverged=0), recordings=9) == "1.50"
+    assert format_estimate(Estimate(1.5, 0.25, runs=16, diverged=2), recordings=9) == "1.50 ± 0.25, 2 diverged"
 
 
 def test_forecast_writes_a_table_and_a_figure(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    command = ["forecast", "walk.csv", "--predictor", "LMS", "--set", "lags=4", "--set", "rate=0.05"]
+    command = ["forecast", "walk.csv", "--predictor", "LMS", "--set", "lags=4", "--set", "learning_rate=0.05"]
     assert run([*command, "--horizon", "0.3", "--out", "made"]) == 0
     actual = read_csv("walk.csv")
-    expected = Forecaster(LMS(optimizer=SGD(rate=0.05)), horizon=3, lags=4).run(actual.positions)
+    expected = Forecaster(LMS(optimizer=SGD(0.05)), horizon=3, lags=4, learn_first=True).run(
+        actual.positions, training=actual.positions[:300]
+    )
     made = read_csv("made/walk-LMS-causal-0.3s.csv")
     assert made.channels == ("hip",)
     np.testing.assert_allclose(made.positions, expected.positions, rtol=1e-12)
@@ -233,7 +258,7 @@ def test_forecast_has_a_default_and_takes_missing_samples(folder: Path, capfd: p
 
 def test_data_commands(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["data", "list"]) == 0
-    assert "to be fetched" in capfd.readouterr().out
+    assert "to be downloaded" in capfd.readouterr().out
     assert run(["data", "simulate", "--out", "made", "--seconds", "20", "--dropouts", "0.1"]) == 0
     files = sorted(Path("made").iterdir())
     assert len(files) == 9
@@ -263,3 +288,23 @@ def test_bench_stores_its_times(folder: Path, capfd: pytest.CaptureFixture[str])
         timings = {timing.predictor: timing for timing in store.timings()}
     assert timings["QRNN-MCC"].configuration["hidden"] == 45
     assert timings["LMS"].milliseconds < timings["QRNN-MCC"].milliseconds
+
+
+def test_the_former_name_of_a_setting_gives_one_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["forecast", "walk.csv", "--predictor", "LMS", "--set", "rate=0.05"]) == 0
+    assert capfd.readouterr().err == "quatcast: rate: this setting is now called learning_rate\n"
+    toml = 'predictors = ["LMS", "QLMS"]\ndata = "walk.csv"\nlabels = "causal"\n'
+    Path("old.toml").write_text(
+        toml + "[grids.LMS]\nlags = [3]\nrate = [0.1]\n[grids.QLMS]\nlags = [3]\nrate = [0.1]\n"
+    )
+    assert run(["compare", "--settings", "old.toml", "--no-report", "--workers", "1", "--out", "here"]) == 0
+    assert capfd.readouterr().err == "quatcast: rate: this setting is now called learning_rate\n"
+
+
+def test_evaluation_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, quatcast; quatcast.evaluation.score, quatcast.evaluation.report.write; "
+        "print([name for name in ('plotly', 'pooch', 'rich', 'typer', 'distributed') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""A stand-in for the ExtMarker files, with all their quirks, and a server that misbehaves on request."""
+"""Artificial ExtMarker files with the peculiarities of the real ones, and a web server that can fail."""
 
 import hashlib
 import importlib
@@ -12,11 +12,13 @@ from urllib.parse import unquote
 
 import pytest
 
+from quatcast.data import registry
+
 extmarker_module = importlib.import_module("quatcast.data.extmarker_files")
 
 
 def fake_file(index: int) -> str:
-    """Four samples and the last row that is dropped; sample k of file i is at (i, k/2, -i - k/4)."""
+    """Return four samples and a last row of zeros. Sample k of file i is at (i, k/2, -i - k/4)."""
     rows = ['"Frame";"Timestamp";"x";"y";"z"']
     for k, (frame, stamp) in enumerate([(0, "0"), (6, "100"), (13, "25,6"), (19, "317")]):
         numbers = (f"{index:g}", f"{k / 2:g}", f"{-index - k / 4:g}")
@@ -24,9 +26,15 @@ def fake_file(index: int) -> str:
     return "\r\n".join([*rows, "0;0;0;0;0", ""])
 
 
+@pytest.fixture(autouse=True)
+def restored_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the sources that a test registers."""
+    monkeypatch.setattr(registry, "_sources", dict(registry._sources))
+
+
 @pytest.fixture
 def fake_extmarker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of 27 small files under the published names, with the checksums to match."""
+    """Return a folder of 27 small files with the published names, and set the checksums accordingly."""
     folder = tmp_path / "Original data"
     folder.mkdir()
     checksums = {}
@@ -40,7 +48,7 @@ def fake_extmarker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @dataclass
 class Server:
-    """A web server for one folder. `faults` says what to do to the next requests for a file, one word each."""
+    """The state of a web server for one folder; `faults` lists one fault for each of the next requests of a file."""
 
     folder: Path
     url: str = ""

@@ -15,7 +15,7 @@ def rossler(s):
 
 
 def midpoint(derivative, s, time, steps=20000):
-    """Second order and a hundred times smaller steps: shares nothing with what is tested."""
+    """Integrate with a second-order method and much smaller steps, which shares no code with the tested one."""
     h = time / steps
     for _ in range(steps):
         half = [a + h / 2 * b for a, b in zip(s, derivative(s), strict=True)]
@@ -36,12 +36,12 @@ def test_shape_bounds_and_seeds(kind, dimensions):
     assert recording.positions.shape == (1500, 1, dimensions)
     assert recording.times[-1] == pytest.approx(1499 / 20)
     assert np.abs(recording.positions).max() < 600
-    assert recording.positions.std(axis=0).min() > 1, "every component moves"
+    assert recording.positions.std(axis=0).min() > 1, "a component is constant"
     assert np.array_equal(chaotic(kind, samples=1500, rate=20.0).positions, recording.positions)
     assert not np.allclose(chaotic(kind, samples=1500, rate=20.0, seed=1).positions, recording.positions, atol=1.0)
 
 
-def test_the_rate_only_samples_the_same_curve_more_often():
+def test_a_higher_rate_samples_the_same_curve():
     coarse = chaotic("lorenz", samples=11, rate=10.0).positions
     fine = chaotic("lorenz", samples=101, rate=100.0).positions
     np.testing.assert_allclose(fine[::10], coarse, rtol=1e-6)
@@ -49,9 +49,12 @@ def test_the_rate_only_samples_the_same_curve_more_often():
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [({"kind": "henon"}, "unknown chaotic system 'henon'; there are lorenz, rossler4"), ({"samples": 0}, "positive"),
-     ({"rate": 0.0}, "positive")],
-)  # fmt: skip
+    [
+        ({"kind": "henon"}, "kind: expected one of lorenz, rossler4, got 'henon'"),
+        ({"samples": 0}, "samples, rate: expected positive numbers, got 0 and 20.0"),
+        ({"rate": 0.0}, "expected positive numbers, got 2000 and 0.0"),
+    ],
+)
 def test_bad_arguments(arguments, words):
     with pytest.raises(ValueError, match=words):
         chaotic(**arguments)

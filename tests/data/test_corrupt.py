@@ -15,7 +15,7 @@ def walk(samples=400, channels=3, dimensions=3):
 
 @settings(deadline=None, max_examples=40)
 @given(probability, probability, st.floats(0.1, 100.0), st.integers(0, 1000), st.sampled_from([3, 4]))
-def test_every_sample_is_true_or_displaced_or_missing(glitches, dropouts, magnitude, seed, dimensions):
+def test_every_sample_is_unchanged_displaced_or_missing(glitches, dropouts, magnitude, seed, dimensions):
     clean = walk(dimensions=dimensions)
     dirty = corrupt(clean, glitches=glitches, dropouts=dropouts, magnitude=magnitude, seed=seed)
     length = np.sqrt(((dirty.positions - clean.positions) ** 2).sum(axis=-1))
@@ -23,7 +23,7 @@ def test_every_sample_is_true_or_displaced_or_missing(glitches, dropouts, magnit
     assert np.array_equal(np.isnan(dirty.positions).all(axis=-1), missing)
     moved = ~missing & (length > 0)
     np.testing.assert_allclose(length[moved], magnitude, rtol=1e-9)
-    # 1200 tosses: six standard deviations are 0.087 at most
+    # Six standard deviations of the mean of 1200 samples are 0.087 at most.
     assert abs(missing.mean() - dropouts) < 0.09
     assert abs(moved.sum() / max((~missing).sum(), 1) - glitches) < 0.13
     assert (dirty.name, dirty.group, dirty.channels) == (clean.name, clean.group, clean.channels)
@@ -37,7 +37,7 @@ def test_directions_have_no_preference():
     np.testing.assert_allclose(directions.T @ directions / len(directions), np.eye(3) / 3, atol=0.02)
 
 
-def test_more_of_it_contains_less_of_it_and_channels_are_tossed_apart():
+def test_a_higher_probability_keeps_the_faults_of_a_lower_one():
     little = np.isnan(corrupt(walk(), dropouts=0.05, seed=3).positions[..., 0])
     much = np.isnan(corrupt(walk(), dropouts=0.2, seed=3).positions[..., 0])
     assert little.any()
@@ -46,7 +46,7 @@ def test_more_of_it_contains_less_of_it_and_channels_are_tossed_apart():
     assert not np.array_equal(much[:, 0], much[:, 1])
 
 
-def test_the_seed_decides_and_the_original_stays():
+def test_the_result_depends_on_the_seed_and_the_original_does_not_change():
     clean = walk()
     before = clean.positions.copy()
     one, same, other = (corrupt(clean, glitches=0.1, seed=s).positions for s in (1, 1, 2))
@@ -59,5 +59,5 @@ def test_the_seed_decides_and_the_original_stays():
 @pytest.mark.parametrize("name", ["glitches", "dropouts"])
 @pytest.mark.parametrize("value", [-0.1, 1.5, float("nan")])
 def test_probabilities_are_checked(name, value):
-    with pytest.raises(ValueError, match=f"{name} is a probability from 0 to 1, got {value}"):
+    with pytest.raises(ValueError, match=f"{name}: expected a probability from 0 to 1, got {value}"):
         corrupt(walk(), **{name: value})

@@ -1,4 +1,4 @@
-"""Downloads against a local server that cuts, corrupts and loses files."""
+"""Downloads from a local server that truncates, corrupts and loses files."""
 
 import importlib
 import logging
@@ -24,7 +24,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_all_files_arrive_once_and_are_never_asked_for_again(server, cache, caplog):
+def test_every_file_is_downloaded_exactly_once(server, cache, caplog):
     with caplog.at_level(logging.INFO, logger="quatcast.data.extmarker_files"):
         recordings = extmarker(base_url=server.url)
     assert len(recordings) == 9
@@ -54,9 +54,9 @@ def test_progress_and_citation_go_to_standard_error(server, capsys):
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"), [("missing", "404"), ("corrupt", "sha256"), ("cut", "connection failed or was cut")]
+    ("fault", "words"), [("missing", "404"), ("corrupt", "sha256"), ("cut", "connection failed or was interrupted")]
 )
-def test_a_bad_file_is_named_and_the_rest_is_resumed(server, cache, fault, words):
+def test_a_bad_file_is_named_and_the_download_resumes(server, cache, fault, words):
     names = sorted(module.CHECKSUMS)
     bad = names[10]
     server.faults[bad] = [fault] * 10
@@ -66,7 +66,7 @@ def test_a_bad_file_is_named_and_the_rest_is_resumed(server, cache, fault, words
     assert "give the folder" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert server.asked[bad] == 3
-    assert sorted(files(cache)) == names[:10], "a bad file, or a piece of it, was left behind"
+    assert sorted(files(cache)) == names[:10], "a bad or incomplete file was left behind"
 
     server.faults.clear()
     assert len(extmarker(base_url=server.url)) == 9
@@ -74,7 +74,7 @@ def test_a_bad_file_is_named_and_the_rest_is_resumed(server, cache, fault, words
 
 
 @pytest.mark.parametrize("fault", ["missing", "corrupt", "cut"])
-def test_a_passing_fault_is_tried_again(server, cache, fault):
+def test_a_temporary_fault_is_retried(server, cache, fault):
     name = sorted(module.CHECKSUMS)[3]
     server.faults[name] = [fault]
     assert len(extmarker(base_url=server.url)) == 9
@@ -82,7 +82,7 @@ def test_a_passing_fault_is_tried_again(server, cache, fault):
     assert files(cache) == files(server.folder)
 
 
-def test_a_spoilt_file_in_the_cache_is_replaced(server, cache):
+def test_a_damaged_file_in_the_cache_is_replaced(server, cache):
     extmarker(base_url=server.url)
     name = sorted(module.CHECKSUMS)[5]
     (cache / name).write_bytes((cache / name).read_bytes()[:30])
@@ -93,7 +93,7 @@ def test_a_spoilt_file_in_the_cache_is_replaced(server, cache):
     assert files(cache) == files(server.folder)
 
 
-def test_without_a_network_the_error_is_one_sentence_with_the_way_out(monkeypatch):
+def test_without_a_network_the_error_says_what_to_do(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -108,12 +108,12 @@ def test_the_published_address_is_quoted_and_pinned():
     assert module.BASE_URL.endswith("/051dc384964ede156128cb6127c4fe9a75b85d79/Original%20data/")
 
 
-def test_a_download_stays_out_of_the_log_of_other_libraries(server, tmp_path, capsys):
+def test_a_download_without_progress_prints_nothing(server, tmp_path, capsys):
     download(module.CHECKSUMS, server.url, tmp_path / "elsewhere", retries=0)
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_cache_is_the_users_own_unless_the_environment_says(monkeypatch, tmp_path):
+def test_the_environment_overrides_the_cache_folder(monkeypatch, tmp_path):
     assert cache_folder() == tmp_path / "cache"
     monkeypatch.delenv("QUATCAST_CACHE")
     assert cache_folder().name == "quatcast"

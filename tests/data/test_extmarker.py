@@ -1,4 +1,4 @@
-"""The loader: on files with the same quirks, and on the real ones where they are."""
+"""The ExtMarker loader, on artificial files with the same peculiarities and on the real files if available."""
 
 import hashlib
 import importlib
@@ -15,7 +15,7 @@ from quatcast.data import extmarker
 module = importlib.import_module("quatcast.data.extmarker_files")
 
 
-def test_quirks_of_the_files(fake_extmarker):
+def test_peculiarities_of_the_files(fake_extmarker):
     recordings = extmarker(fake_extmarker)
     assert [r.group[0] for r in recordings] == list("iriirrirr")
     assert [r.name for r in recordings[:4]] == ["extmarker-1-T", "extmarker-2-N", "extmarker-3-NO", "extmarker-4-LT"]
@@ -42,11 +42,11 @@ def test_a_missing_file_is_named(fake_extmarker):
     [
         ("13;25,6;", "13;25,6;oops;", "line 4.*oops"),
         ("13;25,6;", "13;", "line 4"),
-        ("13;25,6;", "6;25,6;", "line 4.*increase"),
+        ("13;25,6;", "6;25,6;", "line 4: expected increasing"),
         ("6;100;", "6;100;inf;", "line 3"),
         ('"Frame"', '"Time"', "line 1.*header"),
         ("13;25,6;", "13;25,6;\N{LATIN SMALL LETTER E WITH ACUTE}", "line 4"),
-        ("13;25,6;", "12;25,6;", "frames are not those of"),
+        ("13;25,6;", "12;25,6;", "expected the frames of"),
     ],
 )
 def test_a_malformed_file_is_named_with_its_line(fake_extmarker, old, new, words):
@@ -77,7 +77,7 @@ def test_real_files_are_the_published_ones(extmarker_folder):
         assert hashlib.sha256((extmarker_folder / name).read_bytes()).hexdigest() == checksum
 
 
-def test_real_recordings_by_hand(extmarker_folder):
+def test_real_recordings_have_the_expected_values(extmarker_folder):
     recordings = extmarker(extmarker_folder)
     assert [len(r) for r in recordings] == [2220, 1383, 1297, 1422, 1307, 1171, 726, 3199, 3061]
     assert [r.group for r in recordings].count("regular") == 5
@@ -94,7 +94,7 @@ def test_real_recordings_by_hand(extmarker_folder):
 
 
 def test_persistence_on_the_real_recordings_gives_the_published_numbers(extmarker_folder):
-    """Loops over the definitions: e is the 3-D error of one marker at one time, scored from sample 601 on."""
+    """Compute the scores from their definitions, with the 3-D error of each marker from sample 601 on."""
     mae, rmse, jitter = [], [], []
     for recording in extmarker(extmarker_folder):
         markers = [recording.positions[:, m].tolist() for m in range(3)]

@@ -41,23 +41,23 @@ def test_missing_samples_are_allowed_and_survive_pickling():
         ({"positions": np.zeros((5, 6))}, r"got \(5, 6\)"),
         ({"positions": np.zeros((5, 2, 2))}, r"got \(5, 2, 2\)"),
         ({"positions": np.zeros((0, 2, 3)), "times": np.zeros(0)}, r"got \(0, 2, 3\)"),
-        ({"times": np.arange(4) / 10}, r"times of shape \(5,\), got \(4,\)"),
-        ({"times": [0.0, 0.1, 0.1, 0.2, 0.3]}, "increase, but not so at sample 2: 0.1"),
-        ({"times": [0.0, 0.1, np.nan, 0.2, 0.3]}, "not so at sample 2: nan"),
-        ({"rate": 0.0}, "rate must be a positive number of Hz, got 0.0"),
-        ({"rate": np.nan}, "rate must be a positive"),
-        ({"channels": ("a",)}, "2 channels need as many different names"),
-        ({"channels": ("a", "a")}, "2 channels need as many different names"),
+        ({"times": np.arange(4) / 10}, r"times: expected shape \(5,\), one per sample, got \(4,\)"),
+        ({"times": [0.0, 0.1, 0.1, 0.2, 0.3]}, "times: expected finite increasing values, got 0.1 at sample 2"),
+        ({"times": [0.0, 0.1, np.nan, 0.2, 0.3]}, "got nan at sample 2"),
+        ({"rate": 0.0}, "rate: expected a positive number of Hz, got 0.0"),
+        ({"rate": np.nan}, "rate: expected a positive"),
+        ({"channels": ("a",)}, "channels: expected 2 different names, got"),
+        ({"channels": ("a", "a")}, "channels: expected 2 different names, got"),
     ],
 )
-def test_what_is_wrong_is_said(change, words):
+def test_malformed_arguments_are_named(change, words):
     with pytest.raises(ValueError, match=words) as caught:
         Recording(**GOOD | change)
     assert str(caught.value).startswith("recording 'r': ")
 
 
-def test_infinity_is_refused_with_its_place():
+def test_infinity_is_refused_with_its_position():
     positions = np.zeros((5, 2, 3))
     positions[3, 1, 2] = -np.inf
-    with pytest.raises(ValueError, match="infinity at sample 3, channel 'b', axis 2"):
+    with pytest.raises(ValueError, match=r"positions: .* got -inf at sample 3, channel 'b', axis 2"):
         Recording(**GOOD | {"positions": positions, "channels": ("a", "b")})

@@ -1,4 +1,4 @@
-"""The simulator: deterministic, of the right kinds and sizes, and as hard to forecast as people are."""
+"""The simulator: reproducibility, groups and sizes, and the resemblance to real recordings."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from quatcast.data.breathing import Breaths, Rhythm, breathe, episodes, moments,
 
 HORIZONS = (2, 5, 10, 20)
 REAL_PERSISTENCE = (1.09, 2.47, 4.37, 6.86)
-"""RMSE in mm of doing nothing on the nine real recordings, 0.2, 0.5, 1.0 and 2.0 s ahead, samples 601 on."""
+"""RMSE of persistence in mm on the nine real recordings, 0.2, 0.5, 1.0 and 2.0 s ahead, from sample 601 on."""
 BANDS = (0.0, 0.05, 0.12, 0.35, 0.7, 5.0)
 
 
@@ -23,7 +23,7 @@ def persistence(recordings):
 
 
 def spectrum(recording):
-    """Shares of the power in the bands (Hz), all coordinates together."""
+    """Return the share of the power in each frequency band, summed over all coordinates."""
     signal = recording.positions.reshape(len(recording), -1)
     signal = (signal - signal.mean(axis=0)) * np.hanning(len(signal))[:, None]
     power = (np.abs(np.fft.rfft(signal, axis=0)) ** 2).sum(axis=1)
@@ -48,7 +48,7 @@ def test_order_groups_names_and_lengths_are_those_of_extmarker(nine):
     assert {(r.rate, r.positions.shape[1:]) for r in nine} == {(10.0, (3, 3))}
 
 
-def test_the_seed_decides():
+def test_the_result_depends_on_the_seed():
     one, same, other = (simulated(seed, seconds=30) for seed in (4, 4, 5))
     for a, b, c in zip(one, same, other, strict=True):
         assert np.array_equal(a.positions, b.positions)
@@ -71,7 +71,7 @@ def test_a_longer_simulation_begins_with_the_shorter(seconds):
         np.testing.assert_array_equal(short.positions, long.positions[: len(short)])
 
 
-def test_glitches_and_dropouts_spoil_what_is_there(nine):
+def test_glitches_and_dropouts_affect_existing_samples(nine):
     for clean, dirty in zip(nine, simulated(glitches=0.03, dropouts=0.1), strict=True):
         missing = np.isnan(dirty.positions[..., 0])
         assert 0.06 < missing.mean() < 0.14
@@ -81,27 +81,27 @@ def test_glitches_and_dropouts_spoil_what_is_there(nine):
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0])
-def test_no_time_at_all_is_refused(seconds):
-    with pytest.raises(ValueError, match="seconds must be at least one sample"):
+def test_empty_recordings_are_refused(seconds):
+    with pytest.raises(ValueError, match=r"seconds: expected a duration from 0\.1 to 1e\+06 s, got"):
         simulated(seconds=seconds)
 
 
 def test_resemblance_in_persistence():
-    """Doing nothing costs what it costs on the real recordings, to 10 % for the default and 15 % for other seeds."""
+    """Persistence has the error of the real recordings, within 10 % for the default seed and 15 % for others."""
     np.testing.assert_allclose(persistence(simulated()), REAL_PERSISTENCE, rtol=0.10)
     for seed in range(1, 6):
         np.testing.assert_allclose(persistence(simulated(seed)), REAL_PERSISTENCE, rtol=0.15)
 
 
 def test_resemblance_in_size(nine):
-    """Marker by marker, axis by axis the ranges published for the real recordings, with some room."""
+    """The ranges per axis resemble those published for the real recordings."""
     widest = np.max([np.ptp(r.positions, axis=0).max(axis=0) for r in nine], axis=0)
     narrowest = np.min([np.ptp(r.positions, axis=0).max(axis=0) for r in nine], axis=0)
     assert (widest < [50, 20, 65]).all()
     assert (narrowest > [4, 1.5, 12]).all()
 
 
-def test_regular_breathing_is_almost_all_rhythm_and_the_rest_is_not(nine):
+def test_the_breathing_rhythm_dominates_regular_recordings_only(nine):
     rhythm = {r.name: spectrum(r)[2] for r in nine}
     assert min(share for name, share in rhythm.items() if "regular" in name) > 0.7
     assert rhythm["sim-4-laugh-talk"] < 0.6
@@ -121,8 +121,8 @@ def test_resemblance_in_spectrum(extmarker_folder, nine):
     np.testing.assert_allclose(real_rmse, REAL_PERSISTENCE, atol=0.005)
 
 
-def test_a_breath_by_hand():
-    """One breath of 4 s, depth 2, from level 0.5 to level 0.1, peak after 1 s, and a second of rest."""
+def test_values_of_one_breath():
+    """Check a breath of 4 s and depth 2, from level 0.5 to level 0.1, with the peak after 1 s and 1 s of rest."""
     breaths = Breaths(
         starts=np.array([0.0, 5.0]),
         periods=np.array([4.0, 4.0]),
@@ -138,7 +138,7 @@ def test_a_breath_by_hand():
     assert np.abs(np.diff(fine)).max() < 0.05, "no jumps"
 
 
-def test_breaths_vary_as_told():
+def test_variation_of_breaths():
     breaths = breathe(np.random.default_rng(0), Rhythm(period=5.0, spread=0.1), seconds=20_000)
     assert breaths.starts[0] < -5.0
     assert breaths.starts[-1] > 20_000
@@ -159,13 +159,13 @@ def test_pauses_delay_the_next_breath_and_changes_last():
     assert 0.05 < new < 0.15
 
 
-def test_wander_has_unit_variance_and_the_memory_asked_for():
+def test_variance_and_correlation_of_wander():
     noise = wander(np.random.default_rng(2), (50_000, 2), memory=10.0)
     assert np.std(noise) == pytest.approx(1.0, abs=0.05)
     assert np.mean(noise[10:] * noise[:-10]) == pytest.approx(np.exp(-1), abs=0.05)
 
 
-def test_moments_come_as_often_as_told_and_keep_their_distance():
+def test_intervals_of_moments():
     times = np.array(list(moments(np.random.default_rng(3), 30.0, 60_000)))
     assert np.mean(np.diff(times)) == pytest.approx(30.0, rel=0.05)
     assert np.diff(times).min() >= 10.0
@@ -173,7 +173,7 @@ def test_moments_come_as_often_as_told_and_keep_their_distance():
 
 
 @pytest.mark.parametrize("kind", ["talk", "laugh", "cough"])
-def test_episodes_end(kind):
+def test_episodes_are_short_and_bounded(kind):
     times = np.arange(6000) / 10
     takeover, motion = episodes(np.random.default_rng(4), times, 40.0, kind)
     assert 0.0 <= takeover.min() <= takeover.max() <= 0.85

@@ -1,4 +1,4 @@
-"""λ on its way back: both classes against the recursion written out, and against each other."""
+"""Both adjoints equal the recursion written out, and each other."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quatcast import C, H, R
-from quatcast.engine.adjoint import Adjoint, SingleRunAdjoint
+from quatcast.engine.activations import activation
+from quatcast.engine.adjoint import Adjoint, OneLayerAdjoint
+from quatcast.engine.cells import SimpleCell
 from quatcast.engine.history import Moment
 
 ALGEBRAS = pytest.mark.parametrize("algebra", [R, C, H], ids=repr)
 UNITS = 3
+CELL = SimpleCell(activation("tanh"))
 
 
 def past(algebra, rng, n, decay):
@@ -44,48 +47,59 @@ def depth_of(first, after, tol):
 def test_both_walk_as_the_recursion_does(algebra, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     d, tol = algebra.dimension, data.draw(st.sampled_from([0.0, 1e-12, 1e-3]))
-    lone = SingleRunAdjoint(algebra, UNITS)
+    single = OneLayerAdjoint(algebra, (1, algebra.dimension, UNITS))
     # The second walk goes through the memory of the first, which may have had to grow.
     for _ in range(2):
         legs = data.draw(st.lists(st.integers(1, 60), min_size=1, max_size=3))
         weights, slopes = past(algebra, rng, sum(legs), data.draw(st.sampled_from([0.3, 1.0])))
         lam = rng.normal(size=(1, d, UNITS))
-        general = Adjoint(algebra, lam, 1)
-        lone.begin(lam)
+        general = Adjoint(algebra, CELL, lam, 1)
+        single.begin(lam)
         done = 0
         for leg in legs:
             ahead = range(done, done + leg)
-            general.back([Moment((weights[n][None],), (), (slopes[n][None],)) for n in ahead])
-            lone.back([Moment((weights[n],), (), (slopes[n],)) for n in ahead])
+            general.back([Moment((weights[n][None],), (), ((slopes[n][None],),)) for n in ahead])
+            single.back([Moment((weights[n],), (), ((slopes[n],),)) for n in ahead])
             done += leg
         deltas, after = recursion(algebra, lam[0], weights, slopes)
         expected = depth_of(lam, after, tol)
-        for adjoint in (general, lone):
+        for adjoint in (general, single):
             assert adjoint.reach(tol) == expected
-            E = adjoint.spread(0, expected[0])
+            by_recurrent, E = adjoint.spread(0, expected[0])
+            assert by_recurrent is E
             assert E.shape == (1, expected[0] * d, d * UNITS)
             heads = E[0, ::d].reshape(expected[0], d, UNITS)
             np.testing.assert_allclose(heads, deltas[expected[0] - 1 :: -1], rtol=1e-9, atol=1e-300)
-        np.testing.assert_array_equal(general.spread(0, expected[0]), lone.spread(0, expected[0]))
+        np.testing.assert_array_equal(general.spread(0, expected[0])[1], single.spread(0, expected[0])[1])
 
 
-def test_each_run_walks_as_far_as_it_has_to():
+def begun(kind, lam):
+    if kind is Adjoint:
+        return Adjoint(H, CELL, lam, 1)
+    return OneLayerAdjoint(H, lam.shape).begin(lam)
+
+
+@pytest.mark.parametrize("decays", [(0.1, 0.9), (0.1, 3.0), (1e-5, 1e-6)], ids=str)
+@pytest.mark.parametrize("kind", [Adjoint, OneLayerAdjoint])
+def test_each_run_walks_as_far_as_it_has_to(kind, decays):
     rng, d, n = np.random.default_rng(0), 4, 12
-    pasts = [past(H, rng, n, decay) for decay in (0.1, 0.9)]
+    pasts = [past(H, rng, n, decay) for decay in decays]
     lam = rng.normal(size=(2, d, UNITS))
-    together = Adjoint(H, lam, 1)
+    together = begun(kind, lam)
     moments = [
-        Moment((np.stack([U[s] for U, _ in pasts]),), (), (np.stack([D[s] for _, D in pasts]),)) for s in range(n)
+        Moment((np.stack([U[s] for U, _ in pasts]),), (), ((np.stack([D[s] for _, D in pasts]),),)) for s in range(n)
     ]
     together.back(moments)
     reach = together.reach(1e-3)
-    E = together.spread(0, reach.depth)
+    _, E = together.spread(0, reach.depth)
     depths = []
     for run, (U, D) in enumerate(pasts):
-        alone = Adjoint(H, lam[run : run + 1], 1)
-        alone.back([Moment((U[s][None],), (), (D[s][None],)) for s in range(n)])
+        alone = Adjoint(H, CELL, lam[run : run + 1], 1)
+        alone.back([Moment((U[s][None],), (), ((D[s][None],),)) for s in range(n)])
         depths.append(alone.reach(1e-3).depth)
         own = depths[run] * d
-        np.testing.assert_array_equal(E[run, -own:], alone.spread(0, depths[run])[0])
+        np.testing.assert_array_equal(E[run, -own:], alone.spread(0, depths[run])[1][0])
         assert not E[run, :-own].any()
-    assert depths[0] < depths[1] == reach.depth
+    assert reach.converged == (decays[1] < 1.0)
+    assert max(depths) == reach.depth
+    assert depths[0] < depths[1] or depths == [1, 1]

@@ -32,7 +32,7 @@ def public(x, d):
 def compare(kind, hidden, loss, oracle_loss, optimizer, oracle_optimizer, init_std=0.1, steps=300, variant="exact"):
     """Largest difference between the predictions of learner and oracle, and the learner's steps."""
     d = kind.algebra.dimension
-    learner = kind(hidden=hidden, loss=loss, optimizer=optimizer, init_std=init_std, seeds=5).start(INPUTS, OUTPUTS)
+    learner = kind(hidden=hidden, loss=loss, optimizer=optimizer, init_std=init_std, seeds=5).begin(INPUTS, OUTPUTS)
     oracle = ClassicalRTRL(learner.parameters(), oracle_loss, oracle_optimizer, variant)
     worst, taken = 0.0, []
     for u, y in zip(*signal(steps, d), strict=True):
@@ -63,7 +63,7 @@ def test_equals_classical_rtrl(algebra, loss, hidden, init_std):
 @pytest.mark.parametrize("scope", ["joint", "channel"])
 def test_equals_classical_rtrl_with_adam_and_the_adaptive_kernel(scope):
     loss, plain = MCC(sigma="adaptive", scope=scope), Loss(sigma="adaptive", scope=scope)
-    worst, steps = compare(QRNN, (3,), loss, plain, Adam(rate=0.01), PlainAdam(0.01))
+    worst, steps = compare(QRNN, (3,), loss, plain, Adam(learning_rate=0.01), PlainAdam(0.01))
     assert worst < 1e-9
     assert np.shape(steps[-1].weight) == (() if scope == "joint" else (OUTPUTS,))
 
@@ -97,7 +97,7 @@ def test_a_loose_tolerance_walks_less():
 
 
 # Frozen weights: a rate so small that no weight moves.
-STILL = SGD(rate=1e-300, clip=None)
+STILL = SGD(learning_rate=1e-300, clip=None)
 
 
 def frozen_gradient(learner, inputs, target):
@@ -108,7 +108,7 @@ def frozen_gradient(learner, inputs, target):
         learner.update(public(u, d), public(target, d))
     # Biases start at zero, where even 1e-300 is a move.
     assert all(np.allclose(start[name], array, rtol=0, atol=1e-290) for name, array in learner.parameters().items())
-    learner.optimizer = SGD(rate=1.0, clip=None)
+    learner.optimizer = SGD(learning_rate=1.0, clip=None)
     learner.update(public(inputs[-1], d), public(target, d))
     after = learner.parameters()
     return {name: start[name] - after[name] for name in start}
@@ -131,7 +131,7 @@ def test_frozen_gradient_equals_autodiff(algebra, hidden, activation, sigma):
     inputs, targets = signal(12, kind.algebra.dimension)
     loss = MSE() if sigma is None else MCC(sigma=sigma)
     learner = kind(hidden=hidden, loss=loss, optimizer=STILL, activation=activation, init_std=0.2, seeds=2)
-    learner.start(INPUTS, OUTPUTS)
+    learner.begin(INPUTS, OUTPUTS)
 
     def cost(parameters):
         e = targets[-1] - unrolled(parameters, inputs, len(hidden), anp, ACTIVATIONS[activation])
@@ -156,7 +156,7 @@ def softsign_slope(f):
 def test_an_activation_of_ones_own():
     inputs, targets = signal(8, 1)
     learner = RNN(hidden=(3,), optimizer=STILL, activation=(softsign, softsign_slope), init_std=0.4)
-    learner.start(INPUTS, OUTPUTS)
+    learner.begin(INPUTS, OUTPUTS)
     parameters = learner.parameters()
     expected = autograd.grad(lambda p: 0.5 * anp.sum((targets[-1] - unrolled(p, inputs, 1, anp, softsign)) ** 2))(
         parameters
@@ -175,7 +175,7 @@ def test_frozen_gradient_equals_the_sum_over_mu_of_the_paper(sigma):
     rng = np.random.default_rng(0)
     inputs, target = rng.normal(size=(5, 2, 4)), rng.normal(size=(2, 4))
     loss = MSE() if sigma is None else MCC(sigma=sigma)
-    learner = QRNN(hidden=(2,), loss=loss, optimizer=STILL, init_std=0.4, seeds=2).start(2, 2)
+    learner = QRNN(hidden=(2,), loss=loss, optimizer=STILL, init_std=0.4, seeds=2).begin(2, 2)
     parameters = learner.parameters()
     shapes = {name: array.shape for name, array in parameters.items()}
     flat = np.concatenate([array.reshape(-1, 4) for array in parameters.values()])
@@ -226,7 +226,7 @@ class Fuse:
 def test_a_step_that_fails_is_as_if_it_had_not_been(settings, hidden):
     fuse, rng = Fuse(), np.random.default_rng(0)
     pair = (fuse, lambda f: 1.0 - np.tanh(f) ** 2)
-    one, other = (QRNN(hidden, activation=pair, init_std=0.3, **settings).start(2, 1) for _ in range(2))
+    one, other = (QRNN(hidden, activation=pair, init_std=0.3, **settings).begin(2, 1) for _ in range(2))
     for step in range(60):
         u, d = rng.normal(size=(2, 4)), rng.normal(size=(1, 4))
         # More failures in a row than deferred weights have room for.

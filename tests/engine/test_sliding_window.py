@@ -25,10 +25,10 @@ def test_keeps_the_last_rows_in_order(capacity, count, width):
 
 @given(capacity=st.integers(1, 5), held=st.integers(0, 12), more=st.integers(0, 12))
 def test_rows_that_are_put_back_go_on(capacity, held, more):
-    last, back = SlidingWindow(capacity), SlidingWindow(capacity)
+    last = SlidingWindow(capacity)
     for t in range(held):
         last.append(np.array([float(t)]))
-    back.rows = last.rows.copy()
+    back = SlidingWindow(capacity, last.rows)
     for t in range(held, held + more):
         last.append(np.array([float(t)]))
         back.append(np.array([float(t)]))
@@ -62,5 +62,23 @@ def test_memory_is_flat():
     for t in range(1000):
         last.append(np.full((2, 3), float(t)))
         sizes.append(len(pickle.dumps(last)))
-    # The place of the newest row takes one number more than none at all.
-    assert max(sizes) <= sizes[0] + 4
+    assert max(sizes) == sizes[3]
+    assert last._buffer.shape[0] == 8
+
+
+@given(capacity=st.integers(1, 5), held=st.integers(0, 25), undone=st.integers(0, 25), more=st.integers(1, 12))
+def test_any_number_of_rows_can_be_undone(capacity, held, undone, more):
+    last, everything = SlidingWindow(capacity), []
+    for t in range(held):
+        last.append(np.array([float(t)]))
+        everything.append([float(t)])
+    mark = last.mark()
+    for round in range(3):
+        for t in range(undone + round):
+            last.append(np.array([-1.0 - t]))
+        last.rewind(mark)
+        np.testing.assert_array_equal(last.rows.ravel(), np.ravel(everything[-capacity:]))
+    for t in range(more):
+        last.append(np.array([100.0 + t]))
+        everything.append([100.0 + t])
+        np.testing.assert_array_equal(last.rows, everything[-capacity:])

@@ -10,8 +10,8 @@ import pytest
 from small_experiment import SMALL
 
 from quatcast.data import Recording, simulated
-from quatcast.evaluation.execution import Opened, Workers
-from quatcast.evaluation.settings import Settings
+from quatcast.evaluation.run.execution import Pool, Workers
+from quatcast.evaluation.run.settings import Settings
 from quatcast.evaluation.store import Store
 
 
@@ -36,7 +36,7 @@ def here() -> Workers:
     """Workers that are a thread of this process."""
 
     @contextmanager
-    def thread() -> Iterator[Opened]:
+    def thread() -> Iterator[Pool]:
         with ThreadPoolExecutor(1) as executor:
             yield executor, 1
 

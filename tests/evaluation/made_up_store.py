@@ -37,10 +37,10 @@ def rules(predictor: str) -> tuple[str, ...]:
 
 def grid(predictor: str) -> list[dict[str, Any]]:
     if predictor == "LMS":
-        return [{"lags": lags, "rate": rate} for lags in (10, 30) for rate in (0.01, 0.05)]
+        return [{"lags": lags, "learning_rate": rate} for lags in (10, 30) for rate in (0.01, 0.05)]
     if predictor == "QRNN-MCC":
         return [
-            {"hidden": 10, "lags": lags, "rate": rate, "sigma": sigma}
+            {"hidden": 10, "lags": lags, "learning_rate": rate, "sigma": sigma}
             for lags in (10, 30)
             for rate in (0.02, 0.1)
             for sigma in (2.0, "adaptive")

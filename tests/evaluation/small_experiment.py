@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from quatcast.evaluation.store import Result
+from quatcast.evaluation.records import Result
 
 SMALL: dict[str, Any] = {
     "predictors": ["QRNN-MCC", "LMS", "RLS", "persistence"],
@@ -11,8 +11,8 @@ SMALL: dict[str, Any] = {
     "validation_seeds": 2,
     "test_seeds": 3,
     "grids": {
-        "QRNN-MCC": {"hidden": [2], "lags": [2], "rate": [0.05, 0.1], "sigma": [2.0, "adaptive"]},
-        "LMS": {"lags": [2, 3], "rate": [0.01, 0.1]},
+        "QRNN-MCC": {"hidden": [2], "lags": [2], "learning_rate": [0.05, 0.1], "sigma": [2.0, "adaptive"]},
+        "LMS": {"lags": [2, 3], "learning_rate": [0.01, 0.1]},
         "RLS": {"lags": [2], "forgetting": [0.99, 1.0]},
     },
 }

@@ -74,7 +74,7 @@ async function use() {
     if (box) { box.selectedIndex = box.options.length - 1; box.dispatchEvent(new Event("change")); }
   }
   for (const chip of document.querySelectorAll(".chips button[aria-pressed=false]")) chip.click();
-  for (const id of ["grid-map", "horizon-sweep", "watch"]) {
+  for (const id of ["grid-map", "horizon-sweep", "status"]) {
     const box = document.querySelector(`#${id} select`);
     box.selectedIndex = box.options.length - 1;
     box.dispatchEvent(new Event("change"));
@@ -156,5 +156,5 @@ def test_the_measures_bite(page):
     assert first["page"] > 500
     assert any("cards" in name for name in first["outside"])
     assert first["spilt"] == ["card causal"]
-    assert any(words.startswith("flattery") for words in first["overlaps"])
+    assert any(words.startswith("lookahead-gap") for words in first["overlaps"])
     assert first["drawn"] == first["plots"] - 1

@@ -12,10 +12,10 @@ import pytest
 from small_experiment import SMALL, untimed
 
 from quatcast.data import Recording
-from quatcast.evaluation.execution import Workers, dask, local
-from quatcast.evaluation.protocol import compare
 from quatcast.evaluation.records import Result
-from quatcast.evaluation.settings import Settings
+from quatcast.evaluation.run.execution import Workers, dask, local
+from quatcast.evaluation.run.experiment import compare
+from quatcast.evaluation.run.settings import Settings
 from quatcast.evaluation.store import Store
 
 

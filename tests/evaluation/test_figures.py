@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from made_up_store import SAMPLES, make, recording
 
-from quatcast.evaluation import Store, figures
-from quatcast.evaluation.report import grids
+from quatcast.evaluation import Store, predictors
+from quatcast.evaluation.report import figures, heat_maps
 from quatcast.evaluation.summary import LABELS, Summary
-from quatcast.forecasting.forecaster import Forecasts
+from quatcast.forecasting.contract import Forecasts
 
 UNIT = re.compile(r"\[.+\]$")
 
@@ -69,8 +69,9 @@ def test_forecast_figure_shows_the_radius(runs):
 
 
 def test_every_predictor_has_a_colour_of_its_own():
-    assert len(set(figures.COLOURS.values())) == len(figures.COLOURS)
-    assert len({figures.symbol(name) for name in figures.COLOURS}) == len(figures.COLOURS)
+    built_in = [predictor for predictor in predictors() if predictor.default]
+    assert len({predictor.colour for predictor in built_in}) == len(built_in) == 9
+    assert len({predictor.symbol for predictor in built_in}) == len(built_in)
 
 
 def test_horizon_sweep(summary):
@@ -83,8 +84,8 @@ def test_horizon_sweep(summary):
     assert all(UNIT.search(axis["title"]["text"]) for axis in axes(figure))
 
 
-def test_flattery_joins_the_two_rules(summary):
-    figure = figures.flattery(summary)
+def test_lookahead_gap_joins_the_two_rules(summary):
+    figure = figures.lookahead_gap(summary)
     joins = [line for line in figure.data if line.mode == "lines"]
     assert {line.y[0] for line in joins} == {"QRNN-MCC", "LMS", "persistence"}
     (lms,) = [line for line in joins if line.y[0] == "LMS"]
@@ -93,7 +94,7 @@ def test_flattery_joins_the_two_rules(summary):
 
 def test_grid_map_places_configurations(store):
     tried = store.tried(labels="causal", horizon=2.0, predictor="QRNN-MCC")
-    (heat,) = grids.heat_map(tried).data
+    (heat,) = heat_maps.heat_map(tried).data
     assert list(heat.x) == ["10 / 10", "30 / 10"]
     assert list(heat.y) == ["0.02 / 2", "0.02 / adaptive", "0.1 / 2", "0.1 / adaptive"]
     assert np.asarray(heat.z) == pytest.approx(3.6)
@@ -102,7 +103,7 @@ def test_grid_map_places_configurations(store):
 
 def test_diverged_runs_are_told_on_the_grid(store):
     tried = store.tried(labels="lookahead", horizon=2.0, predictor="QRNN-MCC")
-    (heat,) = grids.heat_map(tried).data
+    (heat,) = heat_maps.heat_map(tried).data
     assert "1 of 9 runs diverged" in heat.customdata[0][0]
 
 
@@ -118,9 +119,9 @@ def test_loss_surfaces(criterion, centre):
     assert all(UNIT.search(axis["title"]["text"]) for axis in axes(figure))
 
 
-def test_watch_shows_status_and_gate(store):
+def test_status_figure_shows_status_and_gate(store):
     (trace,) = store.traces(predictor="recommended", recording="one", horizon=2.0)
-    status, gate = figures.watch(trace).data
+    status, gate = figures.status_figure(trace).data
     assert list(np.unique(status.y)) == [0, 1, 2, 3]
     assert list(gate.x) == [10.0, 65.0]
     assert list(gate.y) == [0, 1]

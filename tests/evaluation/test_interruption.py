@@ -14,10 +14,10 @@ import pytest
 from small_experiment import untimed
 
 from quatcast.data import Recording, write_csv
-from quatcast.evaluation.execution import Workers
-from quatcast.evaluation.protocol import compare
-from quatcast.evaluation.settings import Settings
-from quatcast.evaluation.sources import load
+from quatcast.evaluation.run.execution import Workers
+from quatcast.evaluation.run.experiment import compare
+from quatcast.evaluation.run.recordings import load
+from quatcast.evaluation.run.settings import Settings
 from quatcast.evaluation.store import Store
 
 psutil = pytest.importorskip("psutil")
@@ -31,7 +31,7 @@ max_runs = 1
 [grids.QRNN-MCC]
 hidden = [2]
 lags = [2]
-rate = [0.05, 0.1]
+learning_rate = [0.05, 0.1]
 sigma = [2.0, "adaptive"]
 [grids.LMS]
 lags = [2]
@@ -106,7 +106,7 @@ def test_killing_it_ten_times_changes_nothing(experiment: Path, here: Workers, m
     assert stored(path) == stored(calm)
 
     assert begin(experiment, "killed").wait(timeout=60) == 0
-    assert "nothing was done again" in killed.read_text()
+    assert "nothing was computed" in killed.read_text()
 
 
 def test_an_interrupt_says_how_to_go_on(experiment: Path) -> None:
@@ -116,4 +116,4 @@ def test_an_interrupt_says_how_to_go_on(experiment: Path) -> None:
     os.kill(process.pid, signal.SIGINT)
     assert process.wait(timeout=30) == 130
     (line,) = (experiment / "stopped.log").read_text().splitlines()
-    assert line == "quatcast: interrupted; what was done is kept in stopped; the same command goes on from there"
+    assert line == "quatcast: interrupted; results are stored in stopped; the same command resumes"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quatcast.cli import run, show
+from quatcast.cli import run, terminal
 from quatcast.data import Recording, write_csv
 from quatcast.evaluation import Store
 
@@ -14,10 +14,10 @@ def test_a_line_now_and_then_tells_the_time_left(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter([0.0, 0.0, 4.0, 3600.0, 3605.0, 7200.0])
-    monkeypatch.setattr(show.time, "monotonic", lambda: next(clock))
-    with show.Shown() as shown:
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
+    with terminal.ProgressDisplay() as display:
         for done in (10.0, 11.0, 20.0, 21.0, 40.0):
-            shown.update("validation", done, 100.0)
+            display.update("validation", done, 100.0)
     # An hour for 10 of the 90 that were left, then two hours for 30 of them.
     assert capfd.readouterr().err.splitlines() == [
         "validation: 20%, about 8:00:00 left",

@@ -81,9 +81,14 @@ def test_what_comes_before_the_start_does_not_count() -> None:
 @pytest.mark.parametrize(
     ("actual", "forecast", "start", "words"),
     [
-        (np.zeros((9, 1, 3)), np.zeros((9, 2, 3)), 0, "forecast: shape"),
-        (np.zeros((9, 1, 3)), np.zeros((9, 1, 3)), 8, "start: leaves fewer than two of 9 samples"),
-        (np.full((9, 1, 3), np.nan), np.zeros((9, 1, 3)), 0, "every sample from 0 on is missing"),
+        (np.zeros((9, 1, 3)), np.zeros((9, 2, 3)), 0, r"forecast: expected shape \(9, 1, 3\)"),
+        (
+            np.zeros((9, 1, 3)),
+            np.zeros((9, 1, 3)),
+            8,
+            "start: expected an index that leaves at least two of 9 samples, got 8",
+        ),
+        (np.full((9, 1, 3), np.nan), np.zeros((9, 1, 3)), 0, "got only missing ones from index 0 on"),
     ],
 )
 def test_bad_input_is_named(actual: np.ndarray, forecast: np.ndarray, start: int, words: str) -> None:

@@ -7,12 +7,15 @@ import pytest
 from small_experiment import SMALL, untimed
 
 from quatcast.data import Recording, corrupt
-from quatcast.evaluation import protocol, score
-from quatcast.evaluation.execution import Workers
-from quatcast.evaluation.predictors import CATALOGUE, Batch
-from quatcast.evaluation.protocol import Run, check, choose, compare, held, plan, run, samples_ahead
+from quatcast.evaluation import score
+from quatcast.evaluation.catalogue import CATALOGUE, Batch
+from quatcast.evaluation.protocol import choose, forward_fill, samples_ahead
 from quatcast.evaluation.records import Result
-from quatcast.evaluation.settings import Settings
+from quatcast.evaluation.run import experiment
+from quatcast.evaluation.run.execution import Workers
+from quatcast.evaluation.run.experiment import compare, run_job
+from quatcast.evaluation.run.plan import Job, RunSpec, check, plan
+from quatcast.evaluation.run.settings import Settings
 from quatcast.evaluation.store import Store
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import QRNN
@@ -40,7 +43,7 @@ def test_jobs_hold_every_run_once_and_share_shapes(recordings: list[Recording]) 
 
 
 def test_on_a_gpu_the_published_grids_are_few_jobs() -> None:
-    names = [name for name, predictor in CATALOGUE.items() if predictor.grid]
+    names = [name for name, predictor in CATALOGUE.items() if predictor.grid and predictor.default]
     settings = Settings.of({"profile": "published", "predictors": names, "labels": ["causal"], "device": "cuda"})
     jobs = _validation([still(700)], settings)
     # The networks' below, and one for each input length of LMS, QLMS and RLS.
@@ -74,18 +77,19 @@ def test_memory_bounds_a_batch() -> None:
 def test_predictors_that_are_built_alike_share_a_job(recordings: list[Recording]) -> None:
     """Side by side, every run is what it is alone, and every predictor has its own results and its own trace."""
     chosen = {
-        "QRNN-MCC": {"hidden": 2, "lags": 2, "rate": 0.02, "sigma": "adaptive"},
-        "QRNN-MSE": {"hidden": 2, "lags": 2, "rate": 0.05},
+        "QRNN-MCC": {"hidden": 2, "lags": 2, "learning_rate": 0.02, "sigma": "adaptive"},
+        "QRNN-MSE": {"hidden": 2, "lags": 2, "learning_rate": 0.05},
     }
     options = {"labels": ["causal"], "horizons": [0.5], "test_seeds": 2}
     settings = Settings.of({"predictors": list(chosen), **options})
     (job,) = plan("test", recordings[1:], settings, lambda case: [chosen[case[2]]])
-    done = run(job)
+    done = run_job(job)
     assert [(r.predictor, r.seed) for r in done.results] == [(name, seed) for name in chosen for seed in (0, 1)]
     assert [(t.predictor, t.seed) for t in done.traces] == [("QRNN-MCC", 0), ("QRNN-MSE", 0)]
     for i, (name, loss) in enumerate([("QRNN-MCC", MCC(sigma="adaptive")), ("QRNN-MSE", MSE())]):
-        learner = QRNN((2,), loss=loss, optimizer=SGD(rate=chosen[name]["rate"], clip=2.0), seeds=0)
-        alone = Forecaster(learner, horizon=5, lags=2).run(recordings[1].positions)
+        learner = QRNN((2,), loss=loss, optimizer=SGD(chosen[name]["learning_rate"], clip=2.0), seeds=0)
+        positions = recordings[1].positions
+        alone = Forecaster(learner, horizon=5, lags=2, learn_first=True).run(positions, training=positions[:300])
         expected = score(recordings[1].positions, alone, start=600)
         assert done.results[2 * i].rmse == pytest.approx(expected.rmse, rel=1e-9)
         assert done.results[2 * i].configuration == chosen[name]
@@ -95,7 +99,10 @@ def test_predictors_that_are_built_alike_share_a_job(recordings: list[Recording]
 
 def test_a_job_that_is_stored_in_part_goes_on(recordings: list[Recording], store: Store, here: Workers) -> None:
     shape = {"hidden": [2], "lags": [2]}
-    grids = {"QRNN-MCC": {**shape, "rate": [0.02], "sigma": [2.0]}, "QRNN-MSE": {**shape, "rate": [0.02]}}
+    grids = {
+        "QRNN-MCC": {**shape, "learning_rate": [0.02], "sigma": [2.0]},
+        "QRNN-MSE": {**shape, "learning_rate": [0.02]},
+    }
     both = {"predictors": ["QRNN-MCC", "QRNN-MSE"], "labels": ["causal"], "horizons": [0.5], "grids": grids}
     one = {**both, "predictors": ["QRNN-MSE"]}
     seen: list[tuple[float, float]] = []
@@ -112,16 +119,17 @@ def test_a_job_that_is_stored_in_part_goes_on(recordings: list[Recording], store
 
 def test_a_result_is_that_of_the_run_done_by_hand(recordings: list[Recording], settings: Settings) -> None:
     # Slow learning of regular breathing: under fast learning these networks are chaotic, and rounding grows.
-    recording, best = recordings[1], {"hidden": 2, "lags": 2, "rate": 0.02, "sigma": 2.0}
+    recording, best = recordings[1], {"hidden": 2, "lags": 2, "learning_rate": 0.02, "sigma": 2.0}
     (job,) = (
         job
         for job in plan("test", [recording], settings, lambda case: [best] if case[2] == "QRNN-MCC" else [])
         if job.labels == "causal"
     )
-    done = run(job)
+    done = run_job(job)
     assert [result.seed for result in done.results] == [0, 1, 2]
-    learner = QRNN((2,), loss=MCC(sigma=2.0), optimizer=SGD(rate=0.02, clip=2.0), seeds=1)
-    alone = Forecaster(learner, horizon=5, lags=2).run(recording.positions)
+    learner = QRNN((2,), loss=MCC(sigma=2.0), optimizer=SGD(0.02, clip=2.0), seeds=1)
+    forecaster = Forecaster(learner, horizon=5, lags=2, learn_first=True)
+    alone = forecaster.run(recording.positions, training=recording.positions[:300])
     expected = score(recording.positions, alone, start=600)
     result = done.results[1]
     for name in ("rmse", "nrmse", "mae", "jitter", "max"):
@@ -134,11 +142,11 @@ def test_a_result_is_that_of_the_run_done_by_hand(recordings: list[Recording], s
 def test_other_arrays_give_the_same_scores(recordings: list[Recording]) -> None:
     pytest.importorskip("array_api_strict")
     runs = tuple(
-        Run(CATALOGUE["QRNN-MCC"], {"hidden": 2, "lags": 2, "rate": 0.02, "sigma": sigma}, 0)
+        RunSpec(CATALOGUE["QRNN-MCC"], {"hidden": 2, "lags": 2, "learning_rate": 0.02, "sigma": sigma}, 0)
         for sigma in ("adaptive", 2.0)
     )
-    job = protocol.Job("test", "lookahead", 0.5, recordings[1], runs, False, "cpu")
-    pairs = zip(run(job).results, run(replace(job, device="array_api_strict")).results, strict=True)
+    job = Job("test", "lookahead", 0.5, recordings[1], runs, False, "cpu")
+    pairs = zip(run_job(job).results, run_job(replace(job, device="array_api_strict")).results, strict=True)
     for usual, other in pairs:
         assert other.rmse == pytest.approx(usual.rmse, rel=1e-9)
 
@@ -150,19 +158,21 @@ def test_validation_sees_sixty_seconds_and_scores_the_second_thirty(
     changed[600:] += 100.0
     other = replace(recordings[0], positions=changed)
     for job, same in zip(*(_validation([r], settings) for r in (recordings[0], other)), strict=True):
-        assert untimed(run(job).results) == untimed(run(same).results)
+        assert untimed(run_job(job).results) == untimed(run_job(same).results)
     job = next(job for job in _validation(recordings[:1], settings) if job.runs[0].predictor.name == "LMS")
-    assert run(job).traces == []
+    assert run_job(job).traces == []
     forecasts = CATALOGUE["LMS"].build(Batch([job.runs[0].configuration], [0], 5, 10.0, job.labels))
     made = np.asarray(forecasts.run(recordings[0].positions[:600]))[0]
-    assert run(job).results[0].rmse == pytest.approx(score(recordings[0].positions[:600], made, start=300).rmse)
+    assert run_job(job).results[0].rmse == pytest.approx(score(recordings[0].positions[:600], made, start=300).rmse)
 
 
-def _validation(recordings: list[Recording], settings: Settings) -> list[protocol.Job]:
+def _validation(recordings: list[Recording], settings: Settings) -> list[Job]:
     return plan("validation", recordings, settings, lambda case: settings.configurations(case[2]))
 
 
-ROW = Result("validation", "causal", 2.0, "LMS", {"rate": 0.1}, "a", 0, "", 2.0, 0.0, 0.0, 0.0, 0.0, False, 0.0)
+ROW = Result(
+    "validation", "causal", 2.0, "LMS", {"learning_rate": 0.1}, "a", 0, "", 2.0, 0.0, 0.0, 0.0, 0.0, False, 0.0
+)
 
 
 @pytest.mark.parametrize(
@@ -179,17 +189,17 @@ def test_the_smallest_mean_rmse_is_chosen_among_the_fewest_divergences(
 ) -> None:
     for rate, errors in ((0.2, fast), (0.1, slow)):
         store.add(
-            replace(ROW, configuration={"rate": rate}, seed=seed, rmse=error, diverged=bool(np.isnan(error)))
+            replace(ROW, configuration={"learning_rate": rate}, seed=seed, rmse=error, diverged=bool(np.isnan(error)))
             for seed, error in enumerate(errors)
         )
-    assert choose(store.tried()) == {("causal", 2.0, "LMS", "a"): {"rate": best}}
+    assert choose(store.tried()) == {("causal", 2.0, "LMS", "a"): {"learning_rate": best}}
 
 
 @pytest.mark.parametrize("later", [1.0, 1.0 + 2e-16, 1.0 - 2e-16])
 def test_the_last_digits_of_a_mean_do_not_choose(store: Store, later: float) -> None:
     for rate, error in ((0.2, later), (0.1, 1.0)):
-        store.add([replace(ROW, configuration={"rate": rate}, rmse=error)])
-    assert choose(store.tried()) == {("causal", 2.0, "LMS", "a"): {"rate": 0.1}}
+        store.add([replace(ROW, configuration={"learning_rate": rate}, rmse=error)])
+    assert choose(store.tried()) == {("causal", 2.0, "LMS", "a"): {"learning_rate": 0.1}}
 
 
 def test_compare_does_the_whole_protocol_once(
@@ -220,7 +230,7 @@ def test_compare_does_the_whole_protocol_once(
         raise AssertionError("work was done twice")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(protocol, "run", never)
+        patch.setattr(experiment, "run_job", never)
         with here:
             assert compare(recordings, settings, store, here) == 0
     assert store.results() == before
@@ -242,7 +252,7 @@ def test_an_experiment_grows_without_doing_anything_twice(
         assert compare(recordings[:1], Settings.of(larger), store, here) == 2 + 1
         assert [r for r in store.results() if r in before] == before
         assert [t.seed for t in store.traces(predictor="QRNN-MCC")] == [0]
-        with pytest.raises(ValueError, match="other settings; predictors: results of 'persistence'"):
+        with pytest.raises(ValueError, match="other settings; predictors: expected 'persistence' to be included"):
             compare(recordings[:1], Settings.of(small), store, here)
 
 
@@ -259,18 +269,18 @@ def test_a_diverged_run_is_counted_and_left_out(recordings: list[Recording]) -> 
         return Broken()
 
     predictor = replace(CATALOGUE["LMS"], build=broken)
-    runs = tuple(Run(predictor, {"lags": 2, "rate": rate}, 0) for rate in (0.01, 0.02))
-    done = run(protocol.Job("test", "causal", 0.5, recordings[0], runs, True, "cpu"))
+    runs = tuple(RunSpec(predictor, {"lags": 2, "learning_rate": rate}, 0) for rate in (0.01, 0.02))
+    done = run_job(Job("test", "causal", 0.5, recordings[0], runs, True, "cpu"))
     assert [result.diverged for result in done.results] == [True, False]
     assert np.isnan(done.results[0].rmse)
-    assert done.traces[0].configuration["rate"] == 0.02
+    assert done.traces[0].configuration["learning_rate"] == 0.02
 
 
-def test_missing_samples_are_held_for_those_who_cannot_take_them(recordings: list[Recording]) -> None:
+def test_missing_samples_are_filled_for_predictors_that_do_not_accept_them(recordings: list[Recording]) -> None:
     gappy = corrupt(recordings[0], dropouts=0.1)
     assert np.isnan(gappy.positions).any()
-    runs = (Run(CATALOGUE["persistence"], {}, 0),)
-    done = run(protocol.Job("test", "causal", 0.5, gappy, runs, False, "cpu"))
+    runs = (RunSpec(CATALOGUE["persistence"], {}, 0),)
+    done = run_job(Job("test", "causal", 0.5, gappy, runs, False, "cpu"))
     last, errors = None, []
     series = [last := (x if np.isfinite(x).all() else last) for x in gappy.positions[:, 0]]
     for t in range(600, len(gappy)):
@@ -279,9 +289,9 @@ def test_missing_samples_are_held_for_those_who_cannot_take_them(recordings: lis
     assert done.results[0].mae == pytest.approx(np.mean(errors))
 
 
-def test_holding_starts_with_the_first_known_value() -> None:
+def test_filling_starts_with_the_first_observed_value() -> None:
     x = np.array([[np.nan, 1.0], [np.nan, np.nan], [5.0, 2.0], [np.nan, np.nan]])
-    np.testing.assert_array_equal(held(x), [[5.0, 1.0], [5.0, 1.0], [5.0, 2.0], [5.0, 2.0]])
+    np.testing.assert_array_equal(forward_fill(x), [[5.0, 1.0], [5.0, 1.0], [5.0, 2.0], [5.0, 2.0]])
 
 
 def still(samples: int, rate: float = 10.0) -> Recording:
@@ -291,11 +301,16 @@ def still(samples: int, rate: float = 10.0) -> Recording:
 def test_recordings_that_cannot_be_tested_are_named() -> None:
     settings = Settings.of(SMALL)
     check([still(602)], settings)
-    with pytest.raises(ValueError, match=r"recording 'walk': has 601 samples; .* at least 602"):
+    with pytest.raises(ValueError, match=r"recording 'walk': expected at least 602 samples.* got 601"):
         check([still(601)], settings)
-    with pytest.raises(ValueError, match=r"horizons: 0\.5 s are 0\.5 samples of recording 'walk' at 1 Hz"):
+    with pytest.raises(
+        ValueError, match=r"horizons: .* got 0\.5 s, which are 0\.5 samples of recording 'walk' at 1 Hz"
+    ):
         check([still(700, rate=1.0)], settings)
-    with pytest.raises(ValueError, match=r"horizons: 29\.9 s are 299 samples .* 3 lags"):
+    with pytest.raises(
+        ValueError,
+        match=r"horizons: expected at most 300 samples .* 3 lags together, got 29\.9 s, which are 299 samples",
+    ):
         check([still(700)], replace(settings, horizons=[29.9]))
     lost = np.zeros((700, 2, 3))
     lost[:310, 1] = np.nan
@@ -313,6 +328,6 @@ def test_a_warm_up_that_outlasts_validation_is_refused() -> None:
     settings = Settings.of({"predictors": ["recommended"], "labels": ["causal"], "horizons": [0.2]})
     with pytest.raises(
         ValueError,
-        match=r"'fast': recommended makes its first forecast after 35 s, of a sample 0.2 s later, which at 25 Hz",
+        match=r"'fast': recommended warms up for 35 s; at 25 Hz its first forecast, 0\.2 s ahead, is of a sample after",
     ):
         check([fast], settings)

@@ -60,7 +60,18 @@ def whole(tmp_path_factory):
     return path, Page(path.read_text(encoding="utf-8"))
 
 
-SECTIONS = ["verdict", "errors", "recordings", "traces", "horizons", "sure", "speed", "grid", "method", "reproduce"]
+SECTIONS = [
+    "verdict",
+    "errors",
+    "recordings",
+    "traces",
+    "horizons",
+    "reliability",
+    "speed",
+    "grid",
+    "method",
+    "reproduce",
+]
 
 
 def test_everything_is_there_in_order(whole):
@@ -81,16 +92,22 @@ def test_it_opens_offline(whole):
 def test_verdict_in_words(whole):
     _, page = whole
     # Means at 2 s over three recordings: recommended 2.5, QRNN-MCC 3.6 causal; LMS 1.5 look-ahead.
-    assert "With causal labels, recommended is best over all 3 recordings, 2 s ahead: test RMSE 2.500 mm" in page.text
-    assert "It beats persistence (6.50 mm), which says that nothing moves, by a factor of 2.6." in page.text
+    assert (
+        "With causal labels, recommended is best over all 3 recordings, 2 s ahead, with a test RMSE of 2.500 mm"
+        in page.text
+    )
+    assert (
+        "Its error is smaller than that of persistence (6.50 mm), the forecast that nothing moves, by a factor of 2.6."
+        in page.text
+    )
     assert "With look-ahead labels, QRNN-MCC is best" in page.text
-    assert "1 of 33 test runs diverged and is left out of the means: of QRNN-MCC (look-ahead labels)" in page.text
-    assert re.search(r"Looking ahead flatters\..* a factor of 3\.0 or 2\.\d\d mm", page.text)
+    assert "1 of 33 test runs diverged and is excluded from the means: QRNN-MCC (look-ahead labels)" in page.text
+    assert re.search(r"Look-ahead labels make errors look smaller .* a factor of 3\.0, or 2\.\d\d mm", page.text)
 
 
 def test_settings_versions_and_citations(whole):
     _, page = whole
-    for words in ('data = "simulated"', "9.9", "2 cores", "3,600 s", "Bourigault", "of other data"):
+    for words in ('data = "simulated"', "9.9", "2 cores", "3,600 s", "Bourigault", "for other data"):
         assert words in page.text
 
 
@@ -98,7 +115,7 @@ def test_data_are_cited_where_they_are_used(tmp_path):
     path = report.write(make(tmp_path / "a.sqlite", data="extmarker", horizons=[2.0], count=1), tmp_path)
     page = Page(path.read_text(encoding="utf-8"))
     assert "Krilavicius" in page.text
-    assert "of other data" not in page.text
+    assert "for other data" not in page.text
 
 
 def test_tables_are_written_beside_it(whole):
@@ -151,11 +168,11 @@ def test_long_recordings_show_the_coordinate_that_moves_most(tmp_path, monkeypat
     ("given", "missing"),
     [
         ({"stages": ["validation"]}, {"errors", "recordings", "traces", "horizons", "speed"}),
-        ({"stages": ["validation"], "traces": False}, {"errors", "traces", "sure"}),
-        ({"predictors": ["persistence"]}, {"grid", "sure"}),
+        ({"stages": ["validation"], "traces": False}, {"errors", "traces", "reliability"}),
+        ({"predictors": ["persistence"]}, {"grid", "reliability"}),
         ({"predictors": ["recommended"], "count": 1}, {"grid"}),
         ({"count": 1, "horizons": [2.0]}, {"horizons"}),
-        ({"traces": False}, {"traces", "sure"}),
+        ({"traces": False}, {"traces", "reliability"}),
         ({"dimensions": 4, "data": "mine.csv"}, set()),
         ({"stages": []}, {"errors", "grid"}),
     ],
@@ -172,7 +189,7 @@ def test_unfinished_experiments_say_so(tmp_path):
     path = report.write(make(tmp_path / "results.sqlite", stages=["validation"]), tmp_path)
     text = Page(path.read_text(encoding="utf-8")).text
     assert "not finished" in text
-    assert "No test results yet" in text
+    assert "no test results yet" in text
 
 
 def test_no_means_before_every_recording_is_tested(tmp_path):
@@ -181,7 +198,7 @@ def test_no_means_before_every_recording_is_tested(tmp_path):
         store.add_recordings([recording(2)])
     text = Page(report.write(path, tmp_path).read_text(encoding="utf-8")).text
     assert "is best" not in text
-    assert "not done" in text
+    assert "incomplete" in text
     assert "2.500" in text  # a recording that is done is shown
 
 

@@ -7,10 +7,11 @@ import math
 import pytest
 from made_up_store import make
 
-from quatcast.evaluation import Store, published
-from quatcast.evaluation.report import comparison, tables
-from quatcast.evaluation.summary import About, Summary
-from quatcast.evaluation.tables import Column, Number, Table
+from quatcast.evaluation import Store
+from quatcast.evaluation.report import comparison, published
+from quatcast.evaluation.report.contents import tables
+from quatcast.evaluation.report.tables import Column, Number, Table
+from quatcast.evaluation.summary import RecordingInfo, Summary
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def summary(store):
-    return Summary(store.results("test"), [About(r.name, r.group) for r in store.recordings()])
+    return Summary(store.results("test"), [RecordingInfo(r.name, r.group) for r in store.recordings()])
 
 
 def read(table):
@@ -51,16 +52,16 @@ def test_diverged_runs_are_left_out_and_counted(summary):
 
 
 def test_no_mean_before_all_recordings_are_there(store):
-    about = [About("one", ""), About("two", ""), About("later", "")]
+    about = [RecordingInfo("one", ""), RecordingInfo("two", ""), RecordingInfo("later", "")]
     summary = Summary(store.results("test"), about)
     assert summary.of_group("causal", 2.0, "LMS") is None
     assert summary.ranking("causal", 2.0) == []
-    assert "not done" in comparison.errors(summary, "causal", 2.0, "simulated").csv()
+    assert "incomplete" in comparison.errors(summary, "causal", 2.0, "simulated").csv()
 
 
 def test_errors_beside_the_paper(summary):
     rows = read(comparison.errors(summary, "lookahead", 2.0, "extmarker"))
-    row = next(row for row in rows if (row["Error"], row["Predictor"]) == ("RMSE [mm]", "LMS"))
+    row = next(row for row in rows if (row["Score"], row["Predictor"]) == ("RMSE [mm]", "LMS"))
     assert float(row["all (3 recordings): ours"]) == pytest.approx(1.5)
     assert float(row["all (3 recordings): paper"]) == 1.728
     assert float(row["all (3 recordings): difference"]) == pytest.approx(1.5 - 1.728)
@@ -99,15 +100,15 @@ def test_coverage_counts_test_samples_alone(store):
             before = 0.0 if (t, c) == (625, 0) else math.sin((t - 5) * 0.15 + c)
             inside.append(abs(math.sin(t * 0.15 + c) - before) * math.sqrt(14) <= 2.0)
     assert float(row["Within radius [%]"]) == pytest.approx(100 * sum(inside) / len(inside), abs=1e-3)
-    assert float(row["Refused [%]"]) == pytest.approx(0.5)
+    assert float(row["Rejected [%]"]) == pytest.approx(0.5)
     assert float(row["Degraded or hold [%]"]) == 0.0
     assert float(row["Median radius [mm]"]) == 2.0
 
 
 def test_times_beside_the_paper(store):
     row = next(row for row in read(comparison.times(store.timings())) if row["Predictor"] == "LMS")
-    assert float(row["Times faster"]) == pytest.approx(0.313 / 0.05)
-    assert row["Ours at"] == "90 lags"
+    assert float(row["Speed-up"]) == pytest.approx(0.313 / 0.05)
+    assert row["Our sizes"] == "lags 90"
 
 
 def test_every_table_names_its_label_rule(store, summary):

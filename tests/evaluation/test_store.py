@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from quatcast.data import Recording, simulated
-from quatcast.evaluation.records import NewTrace, Result, Timing, Tried
+from quatcast.evaluation.records import NewTrace, Result, Timing, ValidationResult
 from quatcast.evaluation.store import Store
 
-ROW = Result("test", "causal", 2.0, "LMS", {"rate": 0.1}, "a", 0, "regular", 1.5, 0.5, 1.0, 0.2, 4.0, False, 0.001)
+ROW = Result(
+    "test", "causal", 2.0, "LMS", {"learning_rate": 0.1}, "a", 0, "regular", 1.5, 0.5, 1.0, 0.2, 4.0, False, 0.001
+)
 ROWS = [
     ROW,
     replace(ROW, seed=1, rmse=math.nan, nrmse=math.nan, mae=math.nan, jitter=math.nan, max=math.nan, diverged=True),
@@ -33,11 +35,11 @@ def test_seeds_and_counts_of_a_stage(store: Store) -> None:
 def test_what_was_tried_is_the_mean_over_the_runs_that_stayed_finite(store: Store) -> None:
     base = replace(ROW, stage="validation")
     lost = replace(base, seed=2, rmse=math.nan, diverged=True)
-    other = {"configuration": {"rate": 0.2}}
+    other = {"configuration": {"learning_rate": 0.2}}
     store.add([base, replace(base, seed=1, rmse=2.5), lost, replace(lost, **other), replace(ROW, rmse=9.0)])
     one, all_lost = store.tried()
-    assert one == Tried("causal", 2.0, "LMS", {"rate": 0.1}, "a", rmse=2.0, runs=3, diverged=1)
-    assert (all_lost.configuration, all_lost.runs, all_lost.diverged) == ({"rate": 0.2}, 1, 1)
+    assert one == ValidationResult("causal", 2.0, "LMS", {"learning_rate": 0.1}, "a", rmse=2.0, runs=3, diverged=1)
+    assert (all_lost.configuration, all_lost.runs, all_lost.diverged) == ({"learning_rate": 0.2}, 1, 1)
     assert math.isnan(all_lost.rmse)
     assert store.tried(predictor="QLMS") == store.tried(horizon=0.5) == store.tried(labels="lookahead") == []
 
@@ -58,12 +60,12 @@ def test_results_can_be_asked_for_by_what_they_are(store: Store, asked: dict, fo
 
 def test_what_is_there_stays(store: Store) -> None:
     store.add([ROW])
-    store.add([replace(ROW, rmse=9.0), replace(ROW, configuration={"rate": 0.2})])
-    assert [(row.configuration["rate"], row.rmse) for row in store.results()] == [(0.1, 1.5), (0.2, 1.5)]
+    store.add([replace(ROW, rmse=9.0), replace(ROW, configuration={"learning_rate": 0.2})])
+    assert [(row.configuration["learning_rate"], row.rmse) for row in store.results()] == [(0.1, 1.5), (0.2, 1.5)]
 
 
 def test_a_batch_is_there_whole_or_not_at_all(store: Store) -> None:
-    bad = NewTrace("causal", 2.0, "LMS", {"rate": object()}, 0, "a", {})
+    bad = NewTrace("causal", 2.0, "LMS", {"learning_rate": object()}, 0, "a", {})
     with pytest.raises(TypeError):
         store.add([ROW], [bad])
     assert store.results() == []
@@ -76,15 +78,15 @@ def test_traces_know_their_recording(store: Store) -> None:
     forecast = recording.positions + 0.25
     arrays = {"forecast": forecast, "weight": np.full(len(recording), 0.5), "radius": np.ones((50, 3))}
     store.add_recordings([recording])
-    store.add([], [NewTrace("causal", 2.0, "LMS", {"rate": 0.1}, 4, recording.name, arrays)])
+    store.add([], [NewTrace("causal", 2.0, "LMS", {"learning_rate": 0.1}, 4, recording.name, arrays)])
     (trace,) = store.traces()
-    assert (trace.recording, trace.group, trace.rate) == (recording.name, "irregular", 10.0)
+    assert (trace.recording, trace.group, trace.sampling_rate) == (recording.name, "irregular", 10.0)
     assert (trace.channels, trace.seed) == (recording.channels, 4)
     np.testing.assert_array_equal(trace.times, recording.times)
     np.testing.assert_array_equal(trace.actual, recording.positions)
     np.testing.assert_array_equal(trace.forecast, forecast.astype(np.float32))
     assert trace.weight.dtype == np.float32
-    assert list(trace.more) == ["radius"]
+    assert list(trace.extra) == ["radius"]
     assert store.traces(labels="lookahead") == []
 
 
@@ -100,7 +102,7 @@ def test_recordings_come_back_in_order(store: Store) -> None:
 def test_another_recording_of_the_same_name_is_refused(store: Store) -> None:
     first, *_ = simulated(seconds=2)
     store.add_recordings([first])
-    with pytest.raises(ValueError, match=r"another recording that is called 'sim-1-talk'"):
+    with pytest.raises(ValueError, match=r"another recording that is also called 'sim-1-talk'"):
         store.add_recordings([replace(first, positions=first.positions + 1e-9)])
 
 
@@ -127,15 +129,15 @@ def test_files_that_are_no_store_are_named(tmp_path: Path) -> None:
     assert not (tmp_path / "none.sqlite").exists()
     text = tmp_path / "text.sqlite"
     text.write_text("It was a dark and stormy night. " * 100)
-    with pytest.raises(ValueError, match=r"text\.sqlite: not a store"):
+    with pytest.raises(ValueError, match=r"text\.sqlite: expected a store of quatcast"):
         Store(text)
     other = tmp_path / "other.sqlite"
     with sqlite3.connect(other) as db:
         db.execute("CREATE TABLE birds (name TEXT)")
     db.close()
-    with pytest.raises(ValueError, match=r"other\.sqlite: not a store"):
+    with pytest.raises(ValueError, match=r"other\.sqlite: expected a store"):
         Store(other)
-    with pytest.raises(ValueError, match=r"other\.sqlite: not a store"):
+    with pytest.raises(ValueError, match=r"other\.sqlite: expected a store"):
         Store(other, create=True)
 
 
@@ -144,3 +146,24 @@ def test_a_recording_with_gaps_is_kept(store: Store) -> None:
     positions[1, 0, 2] = np.nan
     store.add_recordings([Recording("gap", positions, np.arange(3.0), rate=1.0)])
     np.testing.assert_array_equal(store.recordings()[0].positions, positions)
+
+
+def test_a_store_of_format_1_is_converted(store: Store) -> None:
+    store.add([ROW, replace(ROW, predictor="RLS", configuration={"forgetting": 0.9})])
+    store.add_timing(Timing("LMS", {"lags": 90, "learning_rate": 0.01}, 3.0))
+    store.add_meta(settings="seconds = 0.0\n\n[grids.LMS]\nlearning_rate = [0.1]\n")
+    before = store.results(), store.timings(), store.meta()
+    with sqlite3.connect(store.path) as db:
+        for table in ("results", "timings"):
+            db.execute(f"UPDATE {table} SET configuration = replace(configuration, 'learning_rate', 'rate')")
+        db.execute("UPDATE meta SET value = replace(value, 'learning_rate', 'rate')")
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+    for _ in range(2):
+        with Store(store.path) as opened:
+            assert (opened.results(), opened.timings(), opened.meta()) == before
+    with sqlite3.connect(store.path) as db:
+        db.execute("PRAGMA user_version = 3")
+    db.close()
+    with pytest.raises(ValueError, match="expected a store of format 2 or 1, got format 3"):
+        Store(store.path)

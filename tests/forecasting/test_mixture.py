@@ -1,8 +1,8 @@
-"""Mixtures: the weights against every choice of experts there is, and experts with errors made to order."""
+"""Mixtures: the weights compared with every choice of members, and members whose errors are given."""
 
 import itertools
 import pickle
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from quatcast import QELM, RLS, Forecaster, Mixture, Persistence, Ridge
 from quatcast.data import simulated
+from quatcast.forecasting.contract import ForecasterState, OnlineForecaster
 from quatcast.forecasting.mixture import blend
 
 
@@ -111,16 +112,49 @@ def test_experts_that_err_alike_do_not_count_twice(shrinkage):
 
 
 class Expert:
-    """A member whose error at every sample is given; it knows the truth."""
+    """A member whose error at every sample is given, because it knows the truth; not derived from anything."""
 
-    def __init__(self, truth, errors, horizon, runs=None):
+    def __init__(self, truth, errors, horizon):
         self.truth, self.errors, self.horizon = truth, errors, horizon
-        self.labels, self.learner, self.now = "causal", SimpleNamespace(runs=runs), -1
 
-    def update(self, sample, present=None):
+    def begin(self, shape):
+        self.now, self.learnt = -1, 0
+
+    def forecast(self, sample, observed):
         self.now += 1
-        ahead = self.now + self.horizon
-        return self.truth[min(ahead, len(self.truth) - 1)] + self.errors[min(ahead, len(self.truth) - 1)]
+        ahead = min(self.now + self.horizon, len(self.truth) - 1)
+        return self.truth[ahead] + self.errors[ahead]
+
+    def learn(self):
+        self.learnt += 1
+
+
+@dataclass
+class DerivedExpertState(ForecasterState):
+    now: int = -1
+
+
+class DerivedExpert(OnlineForecaster):
+    """The same, derived from the base class."""
+
+    def __init__(self, truth, errors, horizon):
+        self.truth, self.errors, self.horizon = truth, errors, horizon
+
+    def begin(self, shape):
+        self.state = DerivedExpertState(shape)
+
+    def forecast(self, sample, observed):
+        self.state.now += 1
+        ahead = min(self.state.now + self.horizon, len(self.truth) - 1)
+        return self.truth[ahead] + self.errors[ahead]
+
+    def learn(self):
+        pass
+
+
+def experts(truth, errors, horizon):
+    """Members of both kinds in turn."""
+    return [(Expert, DerivedExpert)[k % 2](truth, e, horizon) for k, e in enumerate(errors)]
 
 
 T, HORIZON, RATE = 1200, 5, 10
@@ -140,13 +174,13 @@ def rmse(errors):
 
 
 def run(truth, errors, **settings):
-    mixture = Mixture([Expert(truth, e, HORIZON) for e in errors], **settings)
+    mixture = Mixture(experts(truth, errors, HORIZON), **settings)
     weights, made = [], np.full(truth.shape, np.nan)
     for t, sample in enumerate(truth):
         forecast = mixture.update(sample)
         if t + HORIZON < len(truth):
             made[t + HORIZON] = forecast
-        weights.append(np.full((3, len(errors)), np.nan) if mixture.weights is None else mixture.weights)
+        weights.append(mixture.weights)
     return made - truth, np.array(weights)
 
 
@@ -154,8 +188,48 @@ def test_independent_experts_are_better_together(truth):
     errors = [noise(truth, seed) for seed in range(4)]
     mixed, weights = run(truth, errors)
     assert rmse(mixed[300:]) == pytest.approx(rmse(np.mean(errors, axis=0)[300:]), rel=0.02)
-    np.testing.assert_allclose(weights.sum(axis=-1)[HORIZON:], 1.0)
-    assert np.isnan(weights[: HORIZON - 1]).all()
+    np.testing.assert_allclose(weights.sum(axis=-1), 1.0)
+    # Equal until the first errors are known.
+    np.testing.assert_array_equal(weights[:HORIZON], np.full((HORIZON, 3, 4), 0.25))
+    assert not np.allclose(weights[HORIZON], 0.25)
+
+
+@pytest.mark.parametrize("learn_first", [False, True])
+def test_a_forecast_uses_the_weights_of_errors_known_before_or_after_the_sample(truth, learn_first):
+    errors, memory, shrinkage = [noise(truth, seed, 1.0 + seed) for seed in range(3)], 40, 0.2
+    mixed, _ = run(truth[:120], errors, memory=memory, shrinkage=shrinkage, learn_first=learn_first)
+    covariance, weights = np.zeros((3, 3, 3)), np.full((3, 3), 1 / 3)
+    for t in range(120 - HORIZON):
+        before = weights
+        if t >= HORIZON:
+            e = np.stack([error[t] for error in errors], axis=1)
+            covariance = (1 - 1 / memory) * covariance + e @ e.swapaxes(-1, -2)
+            weights = blend(covariance, shrinkage)
+        used = weights if learn_first else before
+        expected = sum(used[:, k, None] * errors[k][min(t + HORIZON, 119)] for k in range(3))
+        np.testing.assert_allclose(mixed[t + HORIZON], expected, atol=1e-9)
+
+
+def test_members_begin_and_learn_with_the_mixture(truth):
+    mixture = Mixture(experts(truth, [noise(truth, seed) for seed in range(3)], HORIZON))
+    first = mixture.run(truth[:50])
+    assert mixture.members[0].learnt == 50
+    np.testing.assert_array_equal(mixture.run(truth[:50]).positions, first.positions)
+    assert mixture.members[0].learnt == 50
+    mixture.forecast(truth[50], np.ones(3, dtype=bool))
+    assert mixture.members[0].learnt == 50
+    mixture.learn()
+    assert mixture.members[0].learnt == 51
+
+
+def test_weights_handed_out_are_a_copy(truth):
+    mixture = Mixture(experts(truth, [noise(truth, seed) for seed in range(2)], HORIZON))
+    with pytest.raises(ValueError, match="Mixture has not begun"):
+        _ = mixture.weights
+    mixture.run(truth[:50])
+    kept = mixture.weights
+    mixture.weights[:] = 7.0
+    np.testing.assert_array_equal(mixture.weights, kept)
 
 
 @pytest.mark.parametrize("failure", [20.0, 1e6])
@@ -176,7 +250,7 @@ def test_an_expert_that_breaks_is_left_out_at_once_and_heard_again_when_it_is_ba
     mixed, weights = run(truth, [breaking, good])
     np.testing.assert_allclose(mixed[600:800], good[600:800], atol=1e-12)
     assert rmse(mixed[800:]) < 0.95 * rmse(good[800:])
-    assert np.isfinite(weights[HORIZON:]).all()
+    assert np.isfinite(weights).all()
     assert weights[-1, :, 0].min() > 0.6
 
 
@@ -210,8 +284,8 @@ def test_a_member_that_warms_up_is_left_out(truth):
     errors = [late, noise(truth, 1), noise(truth, 2)]
     mixed, weights = run(truth, errors)
     np.testing.assert_allclose(mixed[HORIZON:100], np.mean(errors[1:], axis=0)[HORIZON:100], atol=1e-12)
-    assert np.isnan(weights[:100]).all()
-    assert np.isfinite(weights[100:]).all()
+    np.testing.assert_array_equal(weights[:100], np.full((100, 3, 3), 1 / 3))
+    assert not np.isclose(weights[100:], 1 / 3).all(axis=(-2, -1)).any()
     assert np.isfinite(mixed[100:]).all()
 
 
@@ -221,13 +295,13 @@ def test_without_any_forecast_there_is_none(truth):
 
 
 def test_errors_of_channels_that_were_not_seen_do_not_count(truth):
-    mixtures = [Mixture([Expert(truth, noise(truth, s), HORIZON) for s in range(2)]) for _ in range(2)]
+    mixtures = [Mixture(experts(truth, [noise(truth, s) for s in range(2)], HORIZON)) for _ in range(2)]
     for t, sample in enumerate(truth[:100]):
         seen = np.array([True, t < 50, True])
         for mixture, filled in zip(mixtures, (0.0, 40.0), strict=True):
-            mixture.update(sample + filled * ~seen[:, None], present=seen)
+            mixture.update(sample + filled * ~seen[:, None], observed=seen)
         if t == 49:
-            kept = mixtures[0].weights.copy()
+            kept = mixtures[0].weights
     np.testing.assert_array_equal(mixtures[0].weights, mixtures[1].weights)
     np.testing.assert_array_equal(mixtures[0].weights[1], kept[1])
     assert not np.array_equal(mixtures[0].weights[0], kept[0])
@@ -238,7 +312,7 @@ def test_runs_count_as_their_mean(truth):
     runs, mean = (
         Mixture([member, Expert(truth, other, HORIZON)])
         for member in (
-            Expert(truth[:, None], errors, HORIZON, runs=3),
+            Expert(truth[:, None], errors, HORIZON),
             Expert(truth, errors.mean(axis=1), HORIZON),
         )
     )
@@ -263,7 +337,9 @@ def test_real_forecasters_live_and_in_a_run(truth):
         if t == 150:
             live = pickle.loads(pickle.dumps(live))
         np.testing.assert_array_equal(live.update(row), forecasts.positions[t + 4])
-    assert np.isnan(forecasts.positions[:63]).all()
+    # The sample that completes the training samples is learnt from after its answer.
+    assert np.isnan(forecasts.positions[:64]).all()
+    assert np.isfinite(forecasts.positions[64:]).all()
     alone = [np.asarray(member.run(x)) for member in members()]
     alone = [a.mean(axis=0) if a.ndim == 4 else a for a in alone]
     assert rmse((forecasts.positions - x)[120:]) <= 1.1 * min(rmse((a - x)[120:]) for a in alone)
@@ -281,9 +357,13 @@ def test_memory_is_flat(truth):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"members": []}, "members: at least one"),
-        ({"members": [Forecaster(RLS(), horizon=h) for h in (2, 3)]}, r"members: one horizon for all, not \[2, 3\]"),
+        ({"members": []}, "members: expected at least one"),
+        (
+            {"members": [Forecaster(RLS(), horizon=h) for h in (2, 3)]},
+            r"members: expected one horizon for all, got \[2, 3\]",
+        ),
         ({"members": [Forecaster(RLS(), horizon=2, labels="lookahead")]}, 'members: .*labels="causal"'),
+        ({"members": [Forecaster(RLS(), horizon=2), RLS()]}, r"members\[1\]: expected horizon, begin, .* got RLS"),
         ({"memory": 0}, "memory"),
         ({"shrinkage": -0.1}, "shrinkage"),
         ({"shrinkage": float("nan")}, "shrinkage"),
@@ -302,6 +382,6 @@ def test_a_bad_sample_changes_nothing(truth):
     before = pickle.dumps(mixture)
     with pytest.raises(ValueError, match=r"sample: .*sample\[0, 0\] is nan"):
         mixture.update(np.full((3, 3), np.nan))
-    with pytest.raises(ValueError, match="present: 3 values"):
-        mixture.update(truth[100], present=[True])
+    with pytest.raises(ValueError, match="observed: expected 3 values"):
+        mixture.update(truth[100], observed=[True])
     assert pickle.dumps(mixture) == before

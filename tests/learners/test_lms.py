@@ -14,7 +14,7 @@ def test_lms_equals_padasip():
     """Padasip has no bias, so it is given the constant one as a last input."""
     rng = np.random.default_rng(0)
     u, d = rng.normal(size=(300, 5)), rng.normal(size=300)
-    learner = LMS(optimizer=SGD(rate=RATE, clip=None))
+    learner = LMS(optimizer=SGD(learning_rate=RATE, clip=None))
     mine = [learner.update(x, [y]).prediction[0] for x, y in zip(u, d, strict=True)]
     theirs, _, weights = padasip.filters.FilterLMS(n=6, mu=RATE, w="zeros").run(d, np.hstack([u, np.ones((300, 1))]))
     np.testing.assert_allclose(mine, theirs, atol=1e-12)
@@ -25,7 +25,7 @@ def test_lms_equals_padasip():
 def test_clms_equals_complex_arithmetic():
     rng = np.random.default_rng(1)
     u, d = rng.normal(size=(200, 3, 2)), rng.normal(size=(200, 2, 2))
-    learner = CLMS(optimizer=SGD(rate=RATE, clip=None))
+    learner = CLMS(optimizer=SGD(learning_rate=RATE, clip=None))
     w, b = np.zeros((2, 3), complex), np.zeros(2, complex)
     for x, y in zip(u, d, strict=True):
         z = x[:, 0] + 1j * x[:, 1]
@@ -42,7 +42,7 @@ def test_qlms_equals_a_plain_loop(variant, sigma):
     rng = np.random.default_rng(2)
     u, d = rng.normal(size=(200, 3, 4)), rng.normal(size=(200, 2, 4))
     loss = MSE() if sigma is None else MCC(sigma=sigma)
-    learner = QLMS(variant=variant, loss=loss, optimizer=SGD(rate=RATE, clip=None))
+    learner = QLMS(variant=variant, loss=loss, optimizer=SGD(learning_rate=RATE, clip=None))
     zero = nq.quaternion(0, 0, 0, 0)
     w, b = np.full((2, 3), zero), np.full(2, zero)
     for x, y in zip(u, d, strict=True):
@@ -69,9 +69,9 @@ def test_qlms_equals_a_plain_loop(variant, sigma):
 @pytest.mark.parametrize(
     "learner",
     [
-        QLMS(optimizer=SGD(rate=0.02, clip=None)),
-        QLMS(variant="ghr", optimizer=SGD(rate=0.05)),
-        QLMS(variant="ghr", optimizer=Adam(rate=0.05)),
+        QLMS(optimizer=SGD(learning_rate=0.02, clip=None)),
+        QLMS(variant="ghr", optimizer=SGD(learning_rate=0.05)),
+        QLMS(variant="ghr", optimizer=Adam(learning_rate=0.05)),
     ],
     ids=repr,
 )
@@ -86,7 +86,7 @@ def test_qlms_identifies_a_quaternion_system(learner):
 
 
 def test_prediction_of_several_inputs_is_that_of_the_last():
-    learner = LMS(optimizer=SGD(rate=0.1))
+    learner = LMS(optimizer=SGD(learning_rate=0.1))
     learner.update([1.0, 2.0], [3.0])
     assert learner.predict([5.0, 5.0], [1.0, 1.0]) == learner.predict([1.0, 1.0])
 

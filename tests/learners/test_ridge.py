@@ -1,12 +1,13 @@
 """Refitted ridge regressions against least squares on all samples at once, and neurons against numpy-quaternion."""
 
-import pickle
+import copy
 
 import numpy as np
 import pytest
 import quaternion as nq
 
 from quatcast import QELM, Ridge
+from quatcast.testing import fingerprint
 
 PENALTY, M, P, UNITS = 2.5, 3, 2, 4
 
@@ -43,7 +44,7 @@ def features(u, weight, bias):
 @pytest.mark.parametrize("refit", [1, 4])
 def test_ridge_is_the_least_squares_solution_whenever_it_is_fitted(refit):
     U, D = real_samples(21)
-    learner = Ridge(PENALTY, refit=refit).start(M, P)
+    learner = Ridge(PENALTY, refit=refit).begin(M, P)
     for n, (u, d) in enumerate(zip(U, D, strict=True), start=1):
         before = learner.parameters()
         learner.update(u, d)
@@ -57,13 +58,13 @@ def test_ridge_is_the_least_squares_solution_whenever_it_is_fitted(refit):
         np.testing.assert_allclose(learner.predict(U[0]), U[0] @ weight + bias, atol=1e-7)
 
 
-def test_a_target_that_is_not_present_is_what_was_predicted():
+def test_a_target_that_is_not_observed_is_replaced_by_its_prediction():
     U, D = real_samples(20)
     learner, goals = Ridge(PENALTY, refit=5), D.copy()
     for n, (u, d) in enumerate(zip(U, D, strict=True)):
-        present = np.array([True, n % 3 > 0])
-        step = learner.update(u, d, present)
-        goals[n] = np.where(present, d, step.prediction)
+        observed = np.array([True, n % 3 > 0])
+        step = learner.update(u, d, observed)
+        goals[n] = np.where(observed, d, step.prediction)
     weight, _ = least_squares(U, goals, PENALTY)
     np.testing.assert_allclose(learner.parameters()["readout.weight"][..., 0].T, weight, atol=1e-9)
     # The channel that was always there is fitted as if nothing had happened.
@@ -114,7 +115,7 @@ def test_seeds_take_turns_and_arrive_at_the_same_fits():
 
 def test_neurons_follow_the_seed_and_have_the_gain():
     gain, units, m = 1.5, 400, 30
-    learner = QELM(units, gain=gain, seeds=[1, 1, 2]).start(m, 1)
+    learner = QELM(units, gain=gain, seeds=[1, 1, 2]).begin(m, 1)
     weight = learner.parameters()["neurons.weight"]
     assert weight.shape == (3, units, m, 4)
     assert np.array_equal(weight[0], weight[1])
@@ -189,23 +190,63 @@ def test_loaded_parameters_serve_until_the_next_fit():
 
 
 def test_loaded_neurons_are_saved(tmp_path):
-    learner = QELM(UNITS, seeds=1).start(M, P)
-    learner.load_parameters(QELM(UNITS, seeds=2).start(M, P).parameters())
-    learner.save(tmp_path / "qelm.npz")
-    for name, array in QELM.load(tmp_path / "qelm.npz").parameters().items():
+    learner = QELM(UNITS, seeds=1).begin(M, P)
+    learner.load_parameters(QELM(UNITS, seeds=2).begin(M, P).parameters())
+    learner.save(tmp_path / "qelm.checkpoint")
+    for name, array in QELM.load(tmp_path / "qelm.checkpoint").parameters().items():
         np.testing.assert_array_equal(array, learner.parameters()[name])
 
 
-def test_a_saved_tree_does_not_change_afterwards():
+def test_neurons_of_the_seeds_are_not_saved_but_drawn_again(tmp_path):
+    learner = QELM(200, seeds=[1, 2]).begin(30, P)
+    learner.save(tmp_path / "qelm")
+    assert learner.parameters()["neurons.weight"].nbytes == 384_000
+    assert (tmp_path / "qelm").stat().st_size < 130_000
+    loaded = QELM.load(tmp_path / "qelm")
+    for name, array in loaded.parameters().items():
+        np.testing.assert_array_equal(array, learner.parameters()[name])
+    other = QELM.load(tmp_path / "qelm")
+    other.state.checksum += 1
+    with pytest.raises(ValueError, match="draws other neurons"):
+        other.predict(np.zeros((30, 4)))
+
+
+def test_a_copied_state_does_not_change_afterwards():
     learner = Ridge(PENALTY, refit=2)
     U, D = real_samples(8)
     for u, d in zip(U[:4], D[:4], strict=True):
         learner.update(u, d)
-    tree = learner.to_tree()
-    kept = pickle.dumps(tree)
+    state = copy.deepcopy(learner.state)
+    before = fingerprint(state)
     for u, d in zip(U[4:], D[4:], strict=True):
         learner.update(u, d)
-    assert pickle.dumps(tree) == kept
+    assert fingerprint(state) == before
+
+
+@pytest.mark.parametrize("steps", [1, 3, 8, 20])
+def test_several_fits_are_undone_together(steps):
+    """A step of a forecaster that catches up contains several fits, and a fit reuses the memory of the last but one."""
+    U, D = real_samples(60)
+    learner = Ridge(PENALTY, refit=2)
+    for u, d in zip(U[:21], D[:21], strict=True):
+        learner.update(u, d)
+    for _ in range(2):
+        before, mark = fingerprint(learner), learner.mark()
+        for u, d in zip(U[21 : 21 + steps], D[21 : 21 + steps], strict=True):
+            learner.update(u, d)
+        assert fingerprint(learner) != before
+        learner.rewind(mark)
+        assert fingerprint(learner) == before
+
+
+def test_a_fit_reuses_memory():
+    U, D = real_samples(60)
+    learner, matrices = Ridge(PENALTY, refit=2), []
+    for u, d in zip(U, D, strict=True):
+        learner.mark()
+        learner.update(u, d)
+        matrices.append(learner.state.matrix[0])
+    assert len({id(matrix) for matrix in matrices}) == 2
 
 
 @pytest.mark.parametrize(
@@ -239,3 +280,18 @@ def test_inputs_far_larger_than_all_before_are_fitted_as_well(large):
         wave = scale * np.sin(0.1 * (t + np.arange(8)))
         errors.append(float(learner.update(wave[:6], wave[7:]).error[0]) / scale)
     assert np.max(np.abs(errors[200:])) < 1e-4
+
+
+@pytest.mark.parametrize(("scale", "atol"), [(1.0, 1e-12), (1e2, 1e-12), (1e3, 1e-11), (1e4, 1e-9), (1e5, 1e-5)])
+def test_a_burst_of_large_inputs_does_not_spoil_small_ones(scale, atol):
+    """The sum of squares grows to 10¹¹ penalties at 10⁵, and the fit must still be right for inputs of size one."""
+    rng = np.random.default_rng(6)
+    U, noise = rng.normal(size=(1200, 12)), 0.1 * rng.normal(size=(1200, P))
+    size = np.where(np.arange(1200) // 50 == 10, scale, 1.0)[:, None]
+    U, D = size * U, size * (U @ rng.normal(size=(12, P)) + noise)
+    learner = Ridge(30.0, refit=10)
+    for u, d in zip(U, D, strict=True):
+        learner.update(u, d)
+    weight, bias = least_squares(U, D, 30.0)
+    found = [learner.predict(u) for u in U[-100:]]
+    np.testing.assert_allclose(found, U[-100:] @ weight + bias, atol=atol * np.abs(D[-100:]).max())

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from quatcast import CLMS, LMS, MCC, QELM, QLMS, QRNN, RLS, RNN, SGD, Adam, ComplexRNN, Persistence, Replay, Ridge
+from quatcast.learners.gated import GRU, QGRU
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,11 @@ REPLAY = Replay(updates=2, batch=3, window=4, memory=40)
 ZOO = {
     "persistence": Specimen(Persistence, {}),
     "lms": Specimen(LMS, {}),
-    "lms-mcc-adam": Specimen(LMS, {"loss": MCC(sigma="adaptive"), "optimizer": Adam(rate=0.01, clip=1.0)}),
+    "lms-mcc-adam": Specimen(LMS, {"loss": MCC(sigma="adaptive"), "optimizer": Adam(learning_rate=0.01, clip=1.0)}),
     "lms-runs": Specimen(
         LMS,
-        {"optimizer": SGD(rate=[0.01, 0.1])},
-        ({"optimizer": SGD(rate=0.01)}, {"optimizer": SGD(rate=0.1)}),
+        {"optimizer": SGD(learning_rate=[0.01, 0.1])},
+        ({"optimizer": SGD(learning_rate=0.01)}, {"optimizer": SGD(learning_rate=0.1)}),
     ),
     "clms": Specimen(CLMS, {}),
     "qlms": Specimen(QLMS, {}),
@@ -68,29 +69,42 @@ ZOO = {
     "qrnn": Specimen(QRNN, {**SMALL, "loss": MCC(sigma=2.0)}),
     "qrnn-deep": Specimen(
         QRNN,
-        {"hidden": (3, 2), "init_std": 0.2, "loss": MCC("adaptive", scope="channel"), "optimizer": Adam(rate=0.01)},
+        {
+            "hidden": (3, 2),
+            "init_std": 0.2,
+            "loss": MCC("adaptive", scope="channel"),
+            "optimizer": Adam(learning_rate=0.01),
+        },
     ),
     "qrnn-runs": Specimen(
         QRNN,
-        {**SMALL, "seeds": [4, 9, 4], "loss": MCC([1.0, 2.0, 3.0]), "optimizer": SGD(rate=[0.01, 0.1, 0.2])},
+        {**SMALL, "seeds": [4, 9, 4], "loss": MCC([1.0, 2.0, 3.0]), "optimizer": SGD(learning_rate=[0.01, 0.1, 0.2])},
         (
-            {**SMALL, "seeds": 4, "loss": MCC(1.0), "optimizer": SGD(rate=0.01)},
-            {**SMALL, "seeds": 9, "loss": MCC(2.0), "optimizer": SGD(rate=0.1)},
-            {**SMALL, "seeds": 4, "loss": MCC(3.0), "optimizer": SGD(rate=0.2)},
+            {**SMALL, "seeds": 4, "loss": MCC(1.0), "optimizer": SGD(learning_rate=0.01)},
+            {**SMALL, "seeds": 9, "loss": MCC(2.0), "optimizer": SGD(learning_rate=0.1)},
+            {**SMALL, "seeds": 4, "loss": MCC(3.0), "optimizer": SGD(learning_rate=0.2)},
         ),
     ),
     "qrnn-replay": Specimen(QRNN, {**SMALL, "loss": MCC("adaptive", scope="channel"), "replay": REPLAY}),
     "qrnn-replay-runs": Specimen(
         QRNN,
-        {**SMALL, "seeds": [1, 6], "loss": MCC([1.0, 3.0]), "optimizer": Adam(rate=0.01), "replay": REPLAY},
+        {**SMALL, "seeds": [1, 6], "loss": MCC([1.0, 3.0]), "optimizer": Adam(learning_rate=0.01), "replay": REPLAY},
         tuple(
-            {**SMALL, "seeds": seed, "loss": MCC(sigma), "optimizer": Adam(rate=0.01), "replay": REPLAY}
+            {**SMALL, "seeds": seed, "loss": MCC(sigma), "optimizer": Adam(learning_rate=0.01), "replay": REPLAY}
             for seed, sigma in ((1, 1.0), (6, 3.0))
         ),
     ),
     "rnn-runs-adam": Specimen(
         RNN,
-        {**SMALL, "seeds": range(3), "optimizer": Adam(rate=0.01)},
-        tuple({**SMALL, "seeds": seed, "optimizer": Adam(rate=0.01)} for seed in range(3)),
+        {**SMALL, "seeds": range(3), "optimizer": Adam(learning_rate=0.01)},
+        tuple({**SMALL, "seeds": seed, "optimizer": Adam(learning_rate=0.01)} for seed in range(3)),
+    ),
+    "gru": Specimen(GRU, {**SMALL, "loss": MCC("adaptive"), "optimizer": Adam(learning_rate=0.01)}),
+    "gru-deep": Specimen(GRU, {**SMALL, "hidden": (3, 2), "seeds": 3, "replay": REPLAY}),
+    "qgru": Specimen(QGRU, {**SMALL, "seeds": 1, "loss": MCC(sigma=2.0)}),
+    "qgru-runs": Specimen(
+        QGRU,
+        {**SMALL, "seeds": range(2), "optimizer": SGD(learning_rate=[0.01, 0.1])},
+        tuple({**SMALL, "seeds": seed, "optimizer": SGD(learning_rate=rate)} for seed, rate in enumerate((0.01, 0.1))),
     ),
 }

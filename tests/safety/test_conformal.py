@@ -1,4 +1,4 @@
-"""Conformal radii: how often they hold, and what they are made from."""
+"""Conformal radii: how often they contain the truth, and what they are computed from."""
 
 import numpy as np
 import pytest
@@ -115,7 +115,7 @@ def test_refuses_what_are_no_distances_and_stays_as_it_was(bad):
     conformal = Conformal(2, 2)
     for row in errors[:-1]:
         conformal.update(row)
-    with pytest.raises(ValueError, match="2 distances"):
+    with pytest.raises(ValueError, match="errors: expected 2 distances"):
         conformal.update(bad)
     again = Conformal(2, 2)
     expected = [again.update(row) for row in errors][-1]

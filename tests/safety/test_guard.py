@@ -1,6 +1,7 @@
-"""Guarded forecasts: radius, status, reasons, and that nothing gets through that should not."""
+"""Guarded forecasts: radius, status, reasons, and what happens to bad samples and failing forecasters."""
 
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,37 +10,84 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from quatcast.data import corrupt, simulated
+from quatcast.forecasting.contract import ForecasterState, OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import RLS
-from quatcast.safety.guard import Guarded, Status
+from quatcast.safety.guard import Guarded
+from quatcast.safety.status import Status
 
 
-class Repeat:
-    """Forecasts the newest sample, from the third one on, and notes what it was told."""
+@dataclass
+class RepeatState(ForecasterState):
+    told: list
+
+
+class Repeat(OnlineForecaster):
+    """Forecast the newest sample, from the third one on, and note what was told."""
 
     def __init__(self, horizon=5):
         self.horizon = horizon
+
+    @property
+    def told(self):
+        return self.state.told
+
+    def begin(self, shape):
+        self.state = RepeatState(shape, [])
+
+    def forecast(self, sample, observed):
+        assert np.isfinite(sample).all()
+        self.told.append((sample, observed))
+        return sample if len(self.told) > 2 else np.full(sample.shape, np.nan)
+
+    def learn(self):
+        pass
+
+
+class PlainRepeat:
+    """The same without a base class."""
+
+    def __init__(self, horizon=5):
+        self.horizon = horizon
+
+    def begin(self, shape):
         self.told = []
 
-    def update(self, sample, present=None):
+    def forecast(self, sample, observed):
         assert np.isfinite(sample).all()
-        self.told.append((sample.copy(), present.copy()))
-        return sample.copy() if len(self.told) > 2 else np.full(sample.shape, np.nan)
+        self.told.append((sample, observed))
+        return sample if len(self.told) > 2 else np.full(sample.shape, np.nan)
+
+    def learn(self):
+        pass
 
 
 class Scripted(Repeat):
-    """Repeat, but at some samples it answers with something else."""
+    """A `Repeat` that answers with something else, or raises an error, at some calls of `forecast` or `learn`."""
 
-    def __init__(self, script, horizon=5):
+    def __init__(self, script, horizon=5, when="forecast"):
         super().__init__(horizon)
-        self.script = script
+        self.script, self.when = script, when
+        self.calls = {"forecast": -1, "learn": -1}
 
-    def update(self, sample, present=None):
-        made = super().update(sample, present)
-        answer = self.script.get(len(self.told) - 1)
-        if isinstance(answer, Exception):
+    def answer(self, when):
+        # Counted outside the state, so that a call that fails is not repeated.
+        self.calls[when] += 1
+        answer = self.script.get(self.calls[when]) if when == self.when else None
+        if isinstance(answer, BaseException):
             raise answer
+        return answer
+
+    def forecast(self, sample, observed):
+        made, answer = super().forecast(sample, observed), self.answer("forecast")
         return made if answer is None else np.full(sample.shape, answer)
+
+    def learn(self):
+        self.answer("learn")
+
+
+AS_BEFORE = "it is as it was before this sample"
+KINDS = pytest.mark.parametrize("kind", [Repeat, PlainRepeat])
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +99,14 @@ def labels(forecasts, times):
     return [Status(forecasts.status[t]).label for t in times]
 
 
-def test_row_t_belongs_to_sample_t(calm):
+@KINDS
+def test_row_t_belongs_to_sample_t(calm, kind):
     x = calm.positions[:200]
-    forecasts = Guarded(Repeat(), rate=10.0).run(x)
+    forecasts = Guarded(kind(), rate=10.0).run(x)
     np.testing.assert_array_equal(np.asarray(forecasts), forecasts.positions)
     np.testing.assert_array_equal(forecasts.positions[7:], x[2:-5])
     assert np.isnan(forecasts.positions[:7]).all()
-    live, again = Guarded(Repeat(), rate=10.0), []
+    live, again = Guarded(kind(), rate=10.0), []
     for row in x:
         again.append(live.update(row))
     np.testing.assert_array_equal(forecasts.radius[5:], np.array([f.radius for f in again])[:-5])
@@ -78,11 +127,12 @@ def test_radii_hold_the_truth_of_a_learning_forecaster(calm):
     assert 0.92 < np.concatenate(covered).mean() < 0.98
 
 
-def test_the_forecaster_is_told_what_was_filled_in(calm):
+@KINDS
+def test_the_forecaster_is_told_what_was_filled_in(calm, kind):
     spoilt = corrupt(calm, glitches=0.03, dropouts=0.05).positions[:300]
-    inner = Repeat()
+    inner = kind()
     forecasts = Guarded(inner, rate=10.0).run(spoilt)
-    np.testing.assert_array_equal(forecasts.replaced, ~np.array([present for _, present in inner.told]))
+    np.testing.assert_array_equal(forecasts.replaced, ~np.array([observed for _, observed in inner.told]))
     assert forecasts.replaced[np.isnan(spoilt).any(axis=-1)].all()
     seen = ~forecasts.replaced
     np.testing.assert_array_equal(np.array([sample for sample, _ in inner.told])[seen], spoilt[seen])
@@ -110,7 +160,8 @@ def test_a_lost_channel_is_degraded_then_hold_then_well_again(calm):
     spoilt = calm.positions[:400].copy()
     spoilt[200:245, 1] = np.nan
     forecasts = Guarded(Repeat(1), rate=10.0, names=("left", "middle", "right")).run(spoilt)
-    assert labels(forecasts, [199, 200, 229, 230, 244]) == ["ok", "degraded", "degraded", "hold", "hold"]
+    # The first quarter of a second is absorbed.
+    assert labels(forecasts, [199, 201, 202, 229, 230, 244]) == ["ok", "ok", "degraded", "degraded", "hold", "hold"]
     assert forecasts.reasons[212] == "middle lost for 1.3 s"
     assert forecasts.reasons[235] == "middle lost for 3.6 s"
     assert labels(forecasts, [245, 249]) == ["hold", "hold"]
@@ -128,15 +179,20 @@ def test_most_channels_lost_is_hold_after_half_a_second(calm):
     assert forecasts.reasons[205] == "channel 1 and channel 2 lost for 0.6 s"
 
 
-def test_an_implausible_sample_and_a_shift_are_told(calm):
+def test_implausible_samples_and_a_shift_are_told(calm):
     spoilt = calm.positions[:400].copy()
-    spoilt[200, 0] += 30.0
+    spoilt[200:203, 0] += [[30.0], [-40.0], [50.0]]
+    spoilt[250, 0] += 30.0
     spoilt[300:, 2] += 30.0
     forecasts = Guarded(Repeat(1), rate=10.0).run(spoilt)
-    assert forecasts.reasons[200] == "channel 1 implausible for 0.1 s"
-    assert forecasts.reasons[205] == "channel 1 filled in 0.5 s ago"
+    assert labels(forecasts, [201, 202, 203, 220]) == ["ok", "degraded", "degraded", "ok"]
+    assert forecasts.reasons[202] == "channel 1 implausible for 0.3 s"
+    assert forecasts.reasons[204] == "channel 1 filled in 0.2 s ago"
+    # A single fault is replaced and absorbed.
+    assert forecasts.replaced[250, 0]
+    assert labels(forecasts, [250, 251]) == ["ok", "ok"]
     assert forecasts.reasons[304].startswith("channel 3 moved to a new place 0.2 s ago")
-    assert labels(forecasts, [200, 205, 225, 304]) == ["degraded", "degraded", "ok", "degraded"]
+    assert labels(forecasts, [304]) == ["degraded"]
 
 
 def test_large_errors_degrade_and_pass(calm):
@@ -167,6 +223,89 @@ def test_a_forecaster_that_fails_is_a_hold_and_can_recover(calm, answer, reason)
     assert labels(forecasts, [149, 150, 155, 299]) == ["ok", "hold", "hold", "ok"]
     assert reason in forecasts.reasons[150]
     assert np.isfinite(forecasts.radius[200:]).all()
+
+
+@pytest.mark.parametrize("when", ["forecast", "learn"])
+def test_a_step_that_fails_is_undone_in_the_forecaster_and_counted_by_the_guard(calm, when):
+    x = calm.positions[:300]
+    inner = Scripted({150: ValueError("singular")}, when=when)
+    guarded = Guarded(inner, rate=10.0)
+    for t, row in enumerate(x):
+        forecast = guarded.update(row)
+        assert len(inner.told) == (t + 1 if t < 150 else t)
+        if t == 150:
+            assert forecast.status == Status.HOLD
+            assert forecast.reason == f"the forecaster failed: singular; {AS_BEFORE}"
+            # An answer that was given before learning failed stands.
+            assert np.isfinite(forecast.position).all() == (when == "learn")
+        if 150 < t <= 155:
+            assert forecast.status == Status.HOLD
+            assert forecast.reason == f"for 0.5 s after: the forecaster failed: singular; {AS_BEFORE}"
+    assert forecast.status == Status.OK
+
+
+@pytest.mark.parametrize("when", ["forecast", "learn"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), AssertionError("a bug")], ids=repr)
+def test_other_errors_are_raised_and_nothing_has_happened(calm, error, when):
+    x = calm.positions[:200]
+    guarded = Guarded(Scripted({150: error}, when=when), rate=10.0)
+    expected = Guarded(Scripted({}), rate=10.0).run(x)
+    for t, row in enumerate(x):
+        if t == 150:
+            before = pickle.dumps([guarded.state, guarded.gate, guarded.forecaster.state])
+            with pytest.raises(type(error)):
+                guarded.update(row)
+            assert pickle.dumps([guarded.state, guarded.gate, guarded.forecaster.state]) == before
+        forecast = guarded.update(row)
+        assert (forecast.status, forecast.reason) == (expected.status[t], expected.reasons[t])
+        if t + 5 < len(x):
+            np.testing.assert_array_equal(forecast.radius, expected.radius[t + 5])
+
+
+def test_the_answer_comes_before_learning(calm):
+    inner = Scripted({}, when="learn")
+    guarded = Guarded(inner, rate=10.0)
+    whole = Guarded(Scripted({}), rate=10.0).run(calm.positions[:60])
+    for t, row in enumerate(calm.positions[:60]):
+        forecast = guarded.forecast(row)
+        assert inner.calls == {"forecast": t, "learn": t - 1}
+        guarded.learn()
+        assert inner.calls == {"forecast": t, "learn": t}
+        assert (forecast.status, forecast.reason) == (whole.status[t], whole.reasons[t])
+
+
+def test_nothing_is_learnt_from_a_forecast_that_failed(calm):
+    inner = Scripted({40: ValueError("singular")})
+    guarded = Guarded(inner, rate=10.0)
+    for row in calm.positions[:50]:
+        guarded.update(row)
+    assert inner.calls == {"forecast": 49, "learn": 48}
+
+
+def test_channels_can_be_called_missing(calm):
+    spoilt, inner = calm.positions[:200].copy(), Repeat(1)
+    named = Guarded(inner, rate=10.0)
+    for t, row in enumerate(spoilt):
+        forecast = named.update(row + (99.0 if 100 <= t < 105 else 0.0) * np.eye(3)[1][:, None],
+                                observed=np.array([True, not 100 <= t < 105, True]))  # fmt: skip
+        np.testing.assert_array_equal(forecast.replaced, [False, 100 <= t < 105, False])
+        if t == 104:
+            assert forecast.reason == "channel 2 lost for 0.5 s"
+    spoilt[100:105, 1] = np.nan
+    expected = Repeat(1)
+    Guarded(expected, rate=10.0).run(spoilt)
+    np.testing.assert_array_equal([x for x, _ in inner.told], [x for x, _ in expected.told])
+    with pytest.raises(ValueError, match="observed: expected 3 values True or False"):
+        named.update(spoilt[0], observed=[1, 1, 0])
+
+
+def test_run_begins_anew(calm):
+    guarded = Guarded(Repeat(), rate=10.0)
+    first = guarded.run(calm.positions[:120])
+    again = guarded.run(calm.positions[:120])
+    for name in ("positions", "radius", "status", "replaced"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(first, name))
+    assert again.reasons == first.reasons
 
 
 def test_a_channel_never_seen_keeps_it_warming_up(calm):
@@ -208,38 +347,76 @@ def test_refuses_what_is_no_sample_and_stays_as_it_was(calm, bad):
     assert pickle.dumps(guarded) == before
 
 
-def test_goes_on_bit_for_bit_from_a_copy(calm):
+def test_a_recording_that_cannot_be_begun_changes_nothing(calm):
+    class Picky(PlainRepeat):
+        def begin(self, shape):
+            if shape != (3, 3):
+                raise ValueError("sample: expected three channels")
+            super().begin(shape)
+
+    guarded = Guarded(Picky(), rate=10.0)
+    with pytest.raises(ValueError, match="three channels"):
+        guarded.update(calm.positions[0, :2])
+    assert not guarded.begun
+    assert not guarded.gate.begun
+    guarded.run(calm.positions[:100])
+    expected = [guarded.update(row).radius for row in calm.positions[100:120]]
+    guarded.run(calm.positions[:100])
+    with pytest.raises(ValueError, match="three channels"):
+        guarded.run(calm.positions[:, :2])
+    np.testing.assert_array_equal([guarded.update(row).radius for row in calm.positions[100:120]], expected)
+
+
+@pytest.mark.parametrize("begun", [0, 1, 200])
+def test_goes_on_bit_for_bit_from_a_copy_and_from_a_file(calm, tmp_path, begun):
     guarded = Guarded(Repeat(), rate=10.0)
-    guarded.run(calm.positions[:200])
-    again = pickle.loads(pickle.dumps(guarded))
-    a, b = guarded.run(calm.positions[200:]), again.run(calm.positions[200:])
-    np.testing.assert_array_equal(a.radius, b.radius)
-    np.testing.assert_array_equal(a.status, b.status)
+    for row in calm.positions[:begun]:
+        guarded.update(row)
+    guarded.save(tmp_path / "guarded")
+    others = [pickle.loads(pickle.dumps(guarded)), Guarded.load(tmp_path / "guarded")]
+    for row in calm.positions[begun : begun + 100]:
+        expected = guarded.update(row)
+        for other in others:
+            found = other.update(row)
+            np.testing.assert_array_equal(found.position, expected.position)
+            np.testing.assert_array_equal(found.radius, expected.radius)
+            assert (found.status, found.reason) == (expected.status, expected.reason)
 
 
-def test_refuses_a_forecaster_that_gives_another_shape(calm):
-    class Flat(Repeat):
-        def update(self, sample, present=None):
-            return np.zeros(3)
+@KINDS
+def test_a_forecast_of_another_shape_is_a_hold(calm, kind):
+    class Flat(kind):
+        def forecast(self, sample, observed):
+            super().forecast(sample, observed)
+            return np.zeros(3) if len(self.told) == 50 else sample
 
-    with pytest.raises(TypeError, match=r"shape \(3,\)"):
-        Guarded(Flat(), rate=10.0).update(calm.positions[0])
+    guarded = Guarded(Flat(), rate=10.0)
+    for t, row in enumerate(calm.positions[:60]):
+        forecast = guarded.update(row)
+        if t >= 49:
+            assert forecast.status == Status.HOLD
+            assert "expected a forecast of shape (3, 3), got (3,)" in forecast.reason
+            assert len(guarded.forecaster.told) == 49
 
 
 def test_refuses_settings_without_a_meaning(calm):
-    with pytest.raises(ValueError, match="level"):
+    with pytest.raises(ValueError, match=r"level: expected .* got 95"):
         Guarded(Repeat(), rate=10.0, level=95)
-    with pytest.raises(ValueError, match="rate"):
+    with pytest.raises(ValueError, match=r"rate: expected .* got 0\.0"):
         Guarded(Repeat(), rate=0.0)
-    with pytest.raises(ValueError, match=r"2 channels expected \(a, b\), not 3"):
+    with pytest.raises(ValueError, match=r"forecaster: expected horizon, begin, forecast and learn, got RLS"):
+        Guarded(RLS(), rate=10.0)
+    with pytest.raises(ValueError, match=r'forecaster: expected labels="causal"'):
+        Guarded(Forecaster(RLS(), horizon=2, labels="lookahead"), rate=10.0)
+    with pytest.raises(ValueError, match=r"expected 2 channels \(a, b\), got 3"):
         Guarded(Repeat(), rate=10.0, names=("a", "b")).update(calm.positions[0])
-    with pytest.raises(ValueError, match="positions"):
+    with pytest.raises(ValueError, match="positions: expected shape"):
         Guarded(Repeat(), rate=10.0).run(calm.positions[0])
 
 
-def test_a_forecaster_that_no_file_can_keep_is_refused_by_name(tmp_path):
-    guarded = Guarded(Repeat(), rate=10.0)
+def test_a_forecaster_that_no_file_can_hold_is_refused_by_name(tmp_path):
+    guarded = Guarded(PlainRepeat(), rate=10.0)
     guarded.update(np.zeros((2, 3)))
-    with pytest.raises(TypeError, match=r"a checkpoint cannot keep .*Repeat"):
+    with pytest.raises(TypeError, match=r"a checkpoint cannot hold .*PlainRepeat"):
         guarded.save(tmp_path / "file")
     assert not list(tmp_path.iterdir())

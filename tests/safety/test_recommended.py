@@ -1,6 +1,5 @@
-"""The forecaster that we recommend: at any rate and size, better than doing nothing, and kept by file or pickle."""
+"""The recommended forecaster: any rate and size, better than no forecast, saved to a file or pickled."""
 
-import importlib
 import pickle
 import subprocess
 import sys
@@ -10,10 +9,13 @@ import pytest
 
 from quatcast import recommended
 from quatcast.data import simulated
+from quatcast.forecasting import contract, recipe
 from quatcast.forecasting.mixture import Mixture
-from quatcast.safety.guard import Guarded, Status
-
-module = importlib.import_module("quatcast.safety.recommendation")
+from quatcast.learners import Learner
+from quatcast.learners import base as learners
+from quatcast.safety import gate, guard
+from quatcast.safety.guard import Guarded
+from quatcast.safety.status import Status
 
 
 def breathing(rate, seconds, channels, dimensions):
@@ -29,8 +31,8 @@ def breathing(rate, seconds, channels, dimensions):
     [(10.0, 0.5, 1, 3), (25.0, 0.2, 3, 3), (4.0, 1.0, 5, 3), (10.0, 0.1, 2, 4), (3.3, 6 / 3.3, 1, 4)],
 )
 def test_any_rate_and_any_number_of_channels(rate, horizon, channels, dimensions, monkeypatch):
-    monkeypatch.setattr(module, "TRAIN", 5.0)
-    monkeypatch.setattr(module, "MEMORY", 20.0)
+    monkeypatch.setattr(recipe, "TRAIN", 5.0)
+    monkeypatch.setattr(recipe, "MEMORY", 20.0)
     x = breathing(rate, 20 + horizon + 10 / rate, channels, dimensions)
     forecaster = recommended(horizon, rate)
     assert forecaster.horizon == round(horizon * rate)
@@ -48,14 +50,14 @@ def test_any_rate_and_any_number_of_channels(rate, horizon, channels, dimensions
 
 @pytest.mark.parametrize("rate", [4.0, 10.0, 25.0])
 def test_settings_follow_from_horizon_and_rate(rate):
-    for member in module.experts(7, rate).members:
+    for member in recipe.experts(7, rate).members:
         assert member.horizon == 7
         assert (member.labels, member.target, member.scale_by) == ("causal", "displacement", "channel")
         assert member.train == 30 * rate
         assert member.delays[-1] == 0
         seconds = -np.diff(member.delays) / rate
         assert seconds.min() >= min(0.08, 1 / rate)
-    longest = [member.delays[0] / rate for member in module.experts(7, rate).members]
+    longest = [member.delays[0] / rate for member in recipe.experts(7, rate).members]
     np.testing.assert_allclose(longest, [1.1, 1.1, 0.5, 1.9, 5.5, 1.1], atol=0.5 / rate + 1e-9)
 
 
@@ -97,11 +99,11 @@ def test_better_than_doing_nothing(halves):
     forecasts = np.array([forecast.position for forecast in made])
     error, still = x[405:] - forecasts[400:-5], x[405:] - x[400:-5]
     assert np.sqrt(np.nanmean(error**2)) < 0.75 * np.sqrt(np.nanmean(still**2))
-    # 300 samples are kept back, and seven are learnt from at each sample from the 300th on.
-    assert np.isnan(forecasts[:348]).all()
-    assert np.isfinite(forecasts[348:]).all()
-    assert round(10 * module.WARMUP) in (348, 349, 350)
-    assert {forecast.status for forecast in made[:348]} == {Status.WARMING_UP}
+    # 300 samples are collected, and seven are learnt from after each sample from the 300th on.
+    assert np.isnan(forecasts[:349]).all()
+    assert np.isfinite(forecasts[349:]).all()
+    assert round(10 * recipe.WARMUP) in (349, 350)
+    assert {forecast.status for forecast in made[:349]} == {Status.WARMING_UP}
     assert made[-1].status in (Status.OK, Status.DEGRADED)
 
 
@@ -136,7 +138,7 @@ def test_saving_changes_nothing_and_a_file_of_something_else_is_told(halves, tmp
     loaded.save(tmp_path / "again")
     loaded.save(tmp_path / "twice")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "twice").read_bytes()
-    with pytest.raises(ValueError, match=r"running: holds a Guarded, not a Mixture"):
+    with pytest.raises(ValueError, match=r"running: expected a Mixture, got a Guarded"):
         Mixture.load(folder / "running")
 
 
@@ -146,7 +148,7 @@ def test_saving_changes_nothing_and_a_file_of_something_else_is_told(halves, tmp
         ({"rate": 0.0}, "rate: .*0.0"),
         ({"rate": -10.0}, "rate: .*-10.0"),
         ({"rate": float("nan")}, "rate: .*nan"),
-        ({"horizon": 0.0}, "horizon: seconds, a whole number of samples of 0.1 s, not 0.0"),
+        ({"horizon": 0.0}, "horizon: expected seconds, a whole number of samples of 0.1 s, got 0.0"),
         ({"horizon": 0.04}, "horizon: .*0.04"),
         ({"horizon": 0.25}, "horizon: .*0.25"),
         ({"horizon": -0.5}, "horizon: .*-0.5"),
@@ -160,5 +162,43 @@ def test_bad_arguments_are_named(arguments, message):
 
 
 def test_the_wrong_number_of_names_is_told():
-    with pytest.raises(ValueError, match=r"sample: 2 channels expected \(belly, chest\), not 3"):
+    with pytest.raises(ValueError, match=r"sample: expected 2 channels \(belly, chest\), got 3"):
         recommended(0.5, 10.0, names=("belly", "chest")).update(np.zeros((3, 3)))
+
+
+def test_a_sample_is_checked_when_it_enters_and_not_again(halves, monkeypatch):
+    """At most three checks on the way of a sample, and none within the members of the mixture."""
+    x, _, folder, _ = halves
+    forecaster, checks = Guarded.load(folder / "running"), []
+
+    def count(owner, name):
+        original = getattr(owner, name)
+
+        def counted(*arguments, **keywords):
+            checks.append(name)
+            return original(*arguments, **keywords)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    for owner in (contract, guard, gate, learners):
+        for name in ("as_sample", "as_recording", "as_observed", "check_finite", "_checked"):
+            if hasattr(owner, name):
+                count(owner, name)
+    for name in ("_stack", "_mask", "update", "predict"):
+        count(Learner, name)
+    count(contract.OnlineForecaster, "update")
+    rows = x[BREAKS["running"] : BREAKS["running"] + 3]
+    for row in rows:
+        forecaster.update(row)
+    assert checks.count("as_sample") == len(rows)
+    assert set(checks) == {"as_sample", "_checked", "as_observed"}
+    assert len(checks) <= 3 * len(rows)
+
+
+def test_learning_first_gives_forecasts_one_sample_earlier_and_others_than_answering_first():
+    x = simulated(seconds=40)[1].positions
+    first, after = (recommended(0.5, 10.0, learn_first=order).run(x).positions for order in (True, False))
+    assert np.flatnonzero(np.isfinite(first).all(axis=(-2, -1)))[0] == 353
+    assert np.flatnonzero(np.isfinite(after).all(axis=(-2, -1)))[0] == 354
+    assert not np.allclose(first[354:], after[354:])
+    np.testing.assert_allclose(first[354:], after[354:], atol=1.0)

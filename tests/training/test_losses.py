@@ -2,15 +2,20 @@
 
 import math
 import pickle
+from dataclasses import dataclass
 
+import autograd
+import autograd.numpy as anp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from oracles import unrolled
 
-from quatcast import LMS, MCC, MSE, QRNN, RNN, SGD, C, H, R, correntropy, kernel
+from quatcast import LMS, MCC, MSE, QLMS, QRNN, RNN, SGD, Adam, C, H, R, Replay, correntropy, kernel
 from quatcast.algebra import fetch, place
+from quatcast.training.losses import Loss, LossResult
 
 errors = arrays(float, (1, 4, 2), elements=st.floats(-3, 3, allow_subnormal=False))
 
@@ -36,7 +41,7 @@ def test_kernels_by_hand():
 
 
 def test_kernel_refuses_the_wrong_number_of_components():
-    with pytest.raises(ValueError, match=r"error: .* 4 components .* not \(3,\)"):
+    with pytest.raises(ValueError, match=r"error: .* 4 components .* got shape \(3,\)"):
         kernel([1.0, 2.0, 3.0], 1.0, H)
 
 
@@ -51,8 +56,10 @@ def test_correntropy_by_hand():
 @pytest.mark.parametrize("loss", [MSE(), MCC(sigma=1.5), MCC(sigma=1.5, scope="channel")], ids=repr)
 @given(e=errors)
 def test_gradient_against_finite_differences(loss, e):
-    weight = loss.evaluate(e, {}).weight
-    np.testing.assert_allclose(np.broadcast_to(weight * e, e.shape), numerical_gradient(loss, e), atol=1e-8)
+    judged = loss.evaluate(e, {})
+    # The error falls as the output rises.
+    np.testing.assert_allclose(judged.slope, -numerical_gradient(loss, e), atol=1e-8)
+    np.testing.assert_allclose(judged.slope, np.broadcast_to(-judged.weight * e, e.shape))
 
 
 @given(e=errors)
@@ -73,7 +80,7 @@ def test_an_infinite_width_is_the_square_error_to_the_last_bit(e):
 @pytest.mark.parametrize("kind", [RNN, QRNN])
 def test_learning_under_an_infinite_width_is_learning_under_the_square_error(kind):
     rng, tail = np.random.default_rng(1), () if kind is RNN else (4,)
-    settings = {"hidden": (3,), "seeds": [4, 5], "optimizer": SGD(rate=[0.1, 0.3]), "init_std": 0.2}
+    settings = {"hidden": (3,), "seeds": [4, 5], "optimizer": SGD(learning_rate=[0.1, 0.3]), "init_std": 0.2}
     wide, square = kind(loss=MCC(sigma=[math.inf, math.inf]), **settings), kind(loss=MSE(), **settings)
     for _ in range(40):
         u, d = 3 * rng.normal(size=(2, *tail)), 3 * rng.normal(size=(1, *tail))
@@ -103,15 +110,16 @@ def test_widths_of_all_kinds_side_by_side(device, sigmas, scope, seed, lost):
     alone, states = [MCC(sigma=sigma, scope=scope) for sigma in sigmas], [{} for _ in sigmas]
     for n in range(6):
         e = rng.normal(size=(len(sigmas), 4, 2)) * 10.0 ** rng.integers(-2, 2)
-        present = np.array([1.0, 0.0]) if lost and n % 2 else None
-        if present is not None:
-            e = e * present
-        placed = place(e, device), state, None if present is None else place(present, device)
-        value, weight, state = together.evaluate(*placed)
+        observed = np.array([1.0, 0.0]) if lost and n % 2 else None
+        if observed is not None:
+            e = e * observed
+        placed = place(e, device), state, None if observed is None else place(observed, device)
+        value, slope, weight, state = together.evaluate(*placed)
         for r, loss in enumerate(alone):
-            single = loss.evaluate(e[r : r + 1], states[r], present)
+            single = loss.evaluate(e[r : r + 1], states[r], observed)
             states[r] = single.state
             np.testing.assert_allclose(fetch(value)[r], single.value[0], rtol=1e-12)
+            np.testing.assert_allclose(fetch(slope)[r], single.slope[0], rtol=1e-12)
             np.testing.assert_allclose(fetch(weight)[r], single.weight[0], rtol=1e-12)
     assert bool(state) == ("adaptive" in sigmas)
 
@@ -170,7 +178,7 @@ def test_adaptive_scale_by_hand():
 
 def test_the_width_in_force_is_that_before_the_error():
     loss = MCC(sigma="adaptive", factor=2.0, memory=0.5)
-    _, _, state = loss.evaluate(np.array([[[2.0]]]), {})
+    state = loss.evaluate(np.array([[[2.0]]]), {}).state
     assert loss.evaluate(np.array([[[8.0]]]), state).weight.item() == pytest.approx(math.exp(-64 / (2 * 4.0**2)))
 
 
@@ -186,7 +194,7 @@ def test_a_scale_of_zero_starts_over():
 
 def after_a_shift(sigma):
     """Mean error over the last of 600 steps, the signal having jumped by 20 after 300."""
-    learner = LMS(loss=MCC(sigma=sigma), optimizer=SGD(rate=0.1, clip=None))
+    learner = LMS(loss=MCC(sigma=sigma), optimizer=SGD(learning_rate=0.1, clip=None))
     rng = np.random.default_rng(0)
     level = np.where(np.arange(600) < 300, 1.0, 21.0) + 0.1 * rng.normal(size=600)
     moduli = [abs(learner.update([1.0], [target]).error[0]) for target in level]
@@ -204,10 +212,10 @@ def test_the_adaptive_kernel_recovers():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: MCC(sigma=0.0), "sigma: must be positive"),
-        (lambda: MCC(sigma=[1.0, -1.0]), "sigma: must be positive"),
-        (lambda: MCC(sigma=math.nan), "sigma: must be positive"),
-        (lambda: MCC(sigma=[1.0, math.nan]), "sigma: must be positive"),
+        (lambda: MCC(sigma=0.0), "sigma: expected a positive number"),
+        (lambda: MCC(sigma=[1.0, -1.0]), "sigma: expected a positive number"),
+        (lambda: MCC(sigma=math.nan), "sigma: expected a positive number"),
+        (lambda: MCC(sigma=[1.0, math.nan]), "sigma: expected a positive number"),
         (lambda: MCC(sigma="adaptative"), "sigma: .*'adaptative'"),
         (lambda: MCC(sigma=[2.0, "2.0"]), "sigma: .*'2.0'"),
         (lambda: MCC(sigma=None), "sigma: .*None"),
@@ -241,15 +249,67 @@ def test_the_adaptive_kernel_wakes_up_after_a_long_rest(scope):
 
 def test_the_adaptive_kernel_does_not_narrow_for_what_was_not_there():
     rng = np.random.default_rng(0)
-    present = np.array([1.0, 0.0])
+    observed = np.array([1.0, 0.0])
     joint, channel = ({}, {})
     for _ in range(400):
         e = rng.normal(size=(1, 3, 2))
-        joint = MCC("adaptive").evaluate(e * present, joint, present).state
-        channel = MCC("adaptive", scope="channel").evaluate(e, channel, present).state
+        joint = MCC("adaptive").evaluate(e * observed, joint, observed).state
+        channel = MCC("adaptive", scope="channel").evaluate(e, channel, observed).state
     typical = np.sqrt(6.0)
     assert 0.7 * typical < joint["scale"][0, 0, 0] < 1.3 * typical
     first = MCC("adaptive", scope="channel").evaluate(np.full((1, 3, 2), 2.0), {}).state["scale"]
-    rest = MCC("adaptive", scope="channel").evaluate(np.zeros((1, 3, 2)), {"scale": first, "largest": first}, present)
+    rest = MCC("adaptive", scope="channel").evaluate(np.zeros((1, 3, 2)), {"scale": first, "largest": first}, observed)
     assert rest.state["scale"][0, 0, 0] < first[0, 0, 0]
     assert rest.state["scale"][0, 0, 1] == first[0, 0, 1]
+
+
+@dataclass(frozen=True)
+class Tilted(Loss):
+    """A loss from outside the package, Σ[log cosh(e) + a·e]: its derivative is neither −w·e nor zero at e = 0."""
+
+    tilt: float = 0.3
+
+    def evaluate(self, e, state, observed=None):
+        value = np.sum(np.log(np.cosh(e)) + self.tilt * e, axis=(-2, -1))
+        return LossResult(value, -np.tanh(e) - self.tilt, np.ones_like(e[..., :1, :1]), state)
+
+
+def test_a_loss_of_any_gradient_is_descended(tmp_path):
+    rng = np.random.default_rng(3)
+    inputs, target = rng.normal(size=(6, 2, 4)), rng.normal(size=(1, 4))
+    learner = QRNN((3,), loss=Tilted(), optimizer=SGD(1e-300, clip=None), init_std=0.4).begin(2, 1)
+    start = learner.parameters()
+    for u in inputs[:-1]:
+        learner.update(u, target)
+    learner.optimizer = SGD(1.0, clip=None)
+    learner.update(inputs[-1], target)
+
+    def cost(parameters):
+        e = target - unrolled(parameters, inputs, 1, anp, anp.tanh)
+        return anp.sum(anp.log(anp.cosh(e)) + 0.3 * e)
+
+    expected = autograd.grad(cost)(start)
+    for name, array in learner.parameters().items():
+        np.testing.assert_allclose(start[name] - array, expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
+    learner.save(tmp_path / "learner")
+    assert QRNN.load(tmp_path / "learner").loss == Tilted()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LMS(loss=Tilted()),
+        lambda: QLMS(loss=Tilted()),
+        lambda: RNN((3,), loss=Tilted(), optimizer=Adam(0.01), replay=Replay(batch=3, window=2)),
+    ],
+    ids=["lms", "qlms", "replay"],
+)
+def test_a_derivative_at_zero_does_not_teach_what_was_not_observed(make):
+    rng, learner = np.random.default_rng(4), make()
+    tail = () if learner.algebra.dimension == 1 else (4,)
+    before = learner.begin(2, 2).parameters()["readout.bias"]
+    for _ in range(5):
+        learner.update(rng.normal(size=(2, *tail)), rng.normal(size=(2, *tail)), np.array([True, False]))
+    moved = learner.parameters()["readout.bias"] - before
+    assert moved[0].any()
+    assert not moved[1].any()

@@ -1,6 +1,14 @@
-"""Numbers: the algebras R, C and H, quaternion functions, GHR calculus, and products on stacked arrays."""
+"""Algebra: the number systems R, C and H, quaternion functions, GHR calculus and array libraries.
 
-from quatcast.algebra.backend import fetch, namespace, place, reshape, total
+- `tables` defines the algebras by their multiplication tables, with products on stacked arrays.
+- `stacked` converts between the public layout of arrays and the stacked one.
+- `backend` places arrays in NumPy, PyTorch, CuPy or array_api_strict.
+- `packing` packs arrays into few bytes, for checkpoints.
+- `quaternion` has the elementary functions of quaternions.
+- `ghr` differentiates functions of quaternions.
+"""
+
+from quatcast.algebra.backend import device_of, fetch, namespace, place, reshape, total
 from quatcast.algebra.stacked import pack, unpack
 from quatcast.algebra.tables import Algebra, C, H, R, by_name
 
@@ -10,6 +18,7 @@ __all__ = [
     "H",
     "R",
     "by_name",
+    "device_of",
     "fetch",
     "namespace",
     "pack",

@@ -1,15 +1,19 @@
-"""Where arrays live: NumPy, or the same code on a GPU.
+"""Array libraries and devices: the same code runs on NumPy, PyTorch, CuPy and array_api_strict.
 
-A device is named by a word: "cpu" is NumPy; "cuda" is the GPU, through PyTorch or else CuPy; any other word is the name
-of an array library that follows the array API standard, on its default device ("torch" is PyTorch on the CPU,
-"array_api_strict" the reference implementation).
+A device is named by one of these words:
+
+- "cpu" is NumPy;
+- "cuda" is the GPU, through PyTorch if it is installed and through CuPy otherwise;
+- "torch" is PyTorch on the CPU;
+- "cupy" is CuPy, on the GPU;
+- "array_api_strict" is the reference implementation of the array API standard, for tests.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,11 +22,22 @@ from numpy.typing import NDArray
 
 from quatcast.typing import Array
 
+DEVICES = ("cpu", "cuda", "torch", "cupy", "array_api_strict")
+"""The words that name a device. No other module is ever imported because of a device."""
+
 _namespaces: dict[type, Any] = {np.ndarray: np}
 
 
 def namespace(x: Array) -> Any:
-    """Array API namespace of an array, looked up by its type: the engine asks dozens of times a step."""
+    """Return the array API namespace of an array.
+
+    The namespace is cached by the type of the array, because the engine asks for it dozens of times per step.
+
+    Examples
+    --------
+    >>> namespace(np.zeros(3)).__name__
+    'numpy'
+    """
     kind = type(x)
     if kind not in _namespaces:
         _namespaces[kind] = array_namespace(x)
@@ -30,49 +45,89 @@ def namespace(x: Array) -> Any:
 
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
-    """`namespace(x).reshape(x, shape)`; NumPy's own method is three times faster on the small arrays of a step."""
+    """Return `namespace(x).reshape(x, shape)`.
+
+    On the small arrays of one step the method of NumPy arrays is three times faster than the function.
+
+    Examples
+    --------
+    >>> reshape(np.arange(4.0), (2, 2))
+    array([[0., 1.],
+           [2., 3.]])
+    """
     return x.reshape(shape) if type(x) is np.ndarray else namespace(x).reshape(x, shape)
 
 
 def total(x: Array, axis: int) -> Array:
-    """`namespace(x).sum(x, axis=axis)`, without what NumPy wraps around it."""
+    """Return `namespace(x).sum(x, axis=axis)`, without the overhead of `numpy.sum`.
+
+    Examples
+    --------
+    >>> total(np.ones((2, 3)), axis=0)
+    array([2., 2., 2.])
+    """
     return np.add.reduce(x, axis=axis) if type(x) is np.ndarray else namespace(x).sum(x, axis=axis)
 
 
-def _installed(library: str) -> bool:
-    return library.isidentifier() and importlib.util.find_spec(library) is not None
-
-
 @cache
-def _home(device: str) -> tuple[Any, str | None]:
-    """Array API namespace of a device, and the device's name within it."""
-    library, where = device, None
-    if device == "cuda":
-        library = "torch" if _installed("torch") else "cupy"
-        if not _installed(library):
-            raise ValueError('device: "cuda" needs PyTorch or CuPy; install one of them')
-        if library == "torch":
-            where = "cuda"
-            if not importlib.import_module("torch").cuda.is_available():
-                raise ValueError('device: "cuda" was asked for, but PyTorch sees no GPU')
-    elif not _installed(library):
-        raise ValueError(f'device: "cpu", "cuda" or an installed array library, not {device!r}')
-    module = importlib.import_module(library)
-    if not hasattr(module, "asarray"):
-        raise ValueError(f"device: {library!r} is not an array library")
+def _backend(device: str) -> tuple[Any, str | None]:
+    """Return the array API namespace of a device, and the name of the device within it."""
+    if device not in DEVICES:
+        words = ", ".join(f'"{word}"' for word in DEVICES)
+        raise ValueError(f"device: expected one of {words}, got {device!r}")
+    library = device if device != "cuda" else "torch" if find_spec("torch") else "cupy"
+    if not find_spec(library):
+        needed = "PyTorch or CuPy" if device == "cuda" else library
+        raise ValueError(f'device: "{device}" needs {needed}, which is not installed')
+    module = import_module(library)
+    where = "cuda" if (device, library) == ("cuda", "torch") else None
+    if where and not module.cuda.is_available():
+        raise ValueError('device: "cuda" needs a GPU, but PyTorch finds none')
     return array_namespace(module.asarray(0.0)), where
 
 
 def place(array: NDArray[Any], device: str) -> Array:
-    """Array on a device, copied there unless it is the CPU."""
+    """Return a copy of a NumPy array on a device; on "cpu", the array itself.
+
+    Raises
+    ------
+    ValueError
+        If the device is not one of `DEVICES`, or if its library or the GPU is missing.
+
+    Examples
+    --------
+    >>> place(np.zeros(2), "array_api_strict")
+    Array([0., 0.], dtype=array_api_strict.float64)
+    """
     if device == "cpu":
         return array
-    xp, where = _home(device)
+    xp, where = _backend(device)
     return xp.asarray(np.ascontiguousarray(array), device=where, copy=True)
 
 
+def device_of(array: Array) -> str:
+    """Return the device with which `place` puts an array where this one is.
+
+    Examples
+    --------
+    >>> device_of(np.zeros(2)), device_of(place(np.zeros(2), "array_api_strict"))
+    ('cpu', 'array_api_strict')
+    """
+    library = namespace(array).__name__.rpartition(".")[2]
+    if library == "numpy":
+        return "cpu"
+    on_gpu = array.device.type == "cuda" if library == "torch" else library == "cupy" and not find_spec("torch")
+    return "cuda" if on_gpu else library
+
+
 def fetch(array: Array) -> NDArray[Any]:
-    """Array as a NumPy array."""
+    """Return an array of any device as a NumPy array.
+
+    Examples
+    --------
+    >>> fetch(place(np.arange(3.0), "array_api_strict"))
+    array([0., 1., 2.])
+    """
     if isinstance(array, np.ndarray):
         return array
     on_gpu = is_cupy_array(array) or is_torch_array(array)

@@ -1,18 +1,18 @@
 """GHR calculus: derivatives of functions of quaternions.
 
-The left GHR derivative of f with respect to q^μ = μ q μ⁻¹, and to its conjugate, are made of the partial
-derivatives of f in the four real components of q = a + bi + cj + dk:
+The left GHR derivatives of f with respect to q^μ = μ q μ⁻¹ and to its conjugate are combinations of the partial
+derivatives of f with respect to the four real components of q = a + bi + cj + dk:
 
     ∂f/∂q^μ  = ¼ (∂f/∂a − ∂f/∂b i^μ − ∂f/∂c j^μ − ∂f/∂d k^μ)
     ∂f/∂q^μ* = ¼ (∂f/∂a + ∂f/∂b i^μ + ∂f/∂c j^μ + ∂f/∂d k^μ)
 
-The partial derivatives are quaternions and stand to the left of the units. They are found numerically, by
-central differences extrapolated to step zero, so that f may be anything written with NumPy that is smooth
-near q: as a rule eleven digits or more are right. This module is for deriving and checking; the learners
-have their gradients in closed form.
+The partial derivatives are quaternions and stand to the left of the units. They are computed numerically, by central
+differences that are extrapolated to step size zero, so that f can be any NumPy function that is smooth near q. The
+results usually have eleven or more correct digits. This module serves to derive and to check formulas; the learners
+compute their gradients in closed form.
 
-**Functions.** f takes a float array of the shape of q, and returns quaternions, shape (…, 4), or one real
-number, a Python float or an array without axes. No other shape is taken for real.
+**Functions.** f takes a float array of the shape of q. It returns either quaternions, shape (…, 4), or one real number,
+which is a Python float or an array without axes. Results of other shapes are refused.
 
 References
 ----------
@@ -25,36 +25,38 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from quatcast.algebra.quaternion import ONE, I, J, K, Quaternion, as_quaternion, conjugate, modulus, product, rotation
+from quatcast.typing import Floats
 
 Function = Callable[[Quaternion], ArrayLike]
-"""A function of quaternions: takes (…, 4), returns (…, 4) or one real number."""
+"""A function that takes quaternions (…, 4) and returns quaternions (…, 4) or one real number."""
 
 _HALVINGS = 6
+"""Number of times that the step of the differences is halved for the extrapolation."""
 
 
 def derivative(f: Function, q: ArrayLike, mu: ArrayLike = ONE) -> Quaternion:
-    """Left GHR derivative ∂f/∂q^μ of f: H → H or f: H → R.
+    """Compute the left GHR derivative ∂f/∂q^μ of a function f: H → H or f: H → R.
 
     Parameters
     ----------
     f
-        Takes one quaternion (4,), returns one quaternion (4,) or a real number.
+        Function of one quaternion (4,) that returns one quaternion (4,) or a real number.
     q
-        Where to differentiate. With leading axes, f is differentiated at each quaternion on its own.
+        Point, or array (…, 4) of points, at which f is differentiated.
     mu
-        The rotation μ ≠ 0, of any modulus; its axes broadcast with those of q.
+        The rotation μ ≠ 0, of any modulus. Its leading axes broadcast with those of q.
 
     Returns
     -------
     Quaternion
-        ∂f/∂q^μ at each q.
+        The derivative ∂f/∂q^μ at each point.
 
     Examples
     --------
-    ∂q/∂q = 1 and, unlike the complex case, ∂q*/∂q = −½:
+    The derivative ∂q/∂q is 1. Unlike in complex analysis, ∂q*/∂q is not zero but −½:
 
     >>> q = [1.0, 2.0, 3.0, 4.0]
     >>> derivative(lambda q: q, q).round(9) + 0.0
@@ -67,8 +69,8 @@ def derivative(f: Function, q: ArrayLike, mu: ArrayLike = ONE) -> Quaternion:
         result = jacobian(f, q, mu)
         if result.shape != (4,):
             raise ValueError(
-                f"f returned shape {result.shape} for one quaternion: derivative() takes f: H → H or H → R; "
-                "use jacobian() for functions of several quaternions"
+                f"f: expected a value of shape (4,) or () for one quaternion, got {result.shape}; "
+                "use jacobian() for functions with several values"
             )
         return result
 
@@ -78,9 +80,10 @@ def derivative(f: Function, q: ArrayLike, mu: ArrayLike = ONE) -> Quaternion:
 
 
 def conjugate_derivative(f: Function, q: ArrayLike, mu: ArrayLike = ONE) -> Quaternion:
-    """Left conjugate GHR derivative ∂f/∂q^μ* of f: H → H or f: H → R; parameters as `derivative`.
+    """Compute the left conjugate GHR derivative ∂f/∂q^μ* of a function f: H → H or f: H → R.
 
-    Computed as the derivative along the conjugate variable, ∂f/∂q^μ* = ∂(f ∘ *)/∂p^μ at p = q*.
+    It is the derivative with respect to the conjugate variable, ∂f/∂q^μ* = ∂(f ∘ *)/∂p^μ at p = q*. The parameters
+    and the result are those of `derivative`.
 
     Examples
     --------
@@ -91,24 +94,24 @@ def conjugate_derivative(f: Function, q: ArrayLike, mu: ArrayLike = ONE) -> Quat
 
 
 def gradient(f: Function, q: ArrayLike) -> Quaternion:
-    """Quaternion gradient ∇_q* f of a real function f: Hⁿ → R, the direction in which f grows fastest.
+    """Compute the quaternion gradient ∇_q* f of a real function f: Hⁿ → R, its direction of steepest ascent.
 
         ∇_q* f = (∂f/∂q*)ᵀ = (∂f/∂q)ᴴ = ¼ (∂f/∂a + ∂f/∂b i + ∂f/∂c j + ∂f/∂d k)
 
-    It is a quarter of the real gradient with its four components packed as a quaternion. ∇_q f =
-    (∂f/∂q)ᵀ is its conjugate. The paper defines both and descends along ∇_q*, so that is the gradient here.
+    The gradient is a quarter of the real gradient, with its four components written as a quaternion. Its conjugate is
+    ∇_q f = (∂f/∂q)ᵀ. The paper defines both and uses ∇_q* for gradient descent, so this function returns ∇_q*.
 
     Parameters
     ----------
     f
-        Takes an array of the shape of q, returns a real number.
+        Function of an array of the shape of q that returns a real number.
     q
-        Where to differentiate, shape (…, 4).
+        Point at which f is differentiated, shape (…, 4).
 
     Returns
     -------
     Quaternion
-        The gradient, of the shape of q.
+        The gradient, with the shape of q.
 
     Examples
     --------
@@ -118,31 +121,31 @@ def gradient(f: Function, q: ArrayLike) -> Quaternion:
     q = as_quaternion(q)
     shape = np.shape(f(q.copy()))
     if shape != ():
-        raise ValueError(f"f returned shape {shape}: the gradient is that of one real number; use jacobian() instead")
+        raise ValueError(f"f: expected one real number, got a value of shape {shape}; use jacobian() instead")
     return conjugate(jacobian(f, q))
 
 
 def jacobian(f: Function, q: ArrayLike, mu: ArrayLike = ONE) -> Quaternion:
-    """Quaternion Jacobian matrix ∂f/∂q^μ of f: Hⁿ → Hᵐ, with elements ∂f_m/∂q_n^μ.
+    """Compute the quaternion Jacobian matrix ∂f/∂q^μ of a function f: Hⁿ → Hᵐ, with elements ∂f_m/∂q_n^μ.
 
     Parameters
     ----------
     f
-        Takes an array of the shape of q, returns quaternions (…, 4) or one real number.
+        Function of an array of the shape of q that returns quaternions (…, 4) or one real number.
     q
-        Where to differentiate, shape (…, 4): (n, 4) for a vector, but any leading axes do.
+        Point at which f is differentiated, shape (…, 4): (n, 4) for a vector, but any leading axes are allowed.
     mu
         The rotation μ ≠ 0, one quaternion of any modulus.
 
     Returns
     -------
     Quaternion
-        The axes of f, then those of q, then four components: (m, n, 4) for f: Hⁿ → Hᵐ. A single quaternion
-        or a real number has no axes.
+        Array with the leading axes of f(q), then those of q, then the four components: (m, n, 4) for f: Hⁿ → Hᵐ. A
+        single quaternion or a real number has no leading axes.
 
     Examples
     --------
-    f(q) = A q for a real matrix A has A for its Jacobian matrix:
+    The Jacobian matrix of f(q) = A q with a real matrix A is A:
 
     >>> A = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     >>> D = jacobian(lambda q: A @ q, np.ones((3, 4)))
@@ -159,10 +162,11 @@ def jacobian(f: Function, q: ArrayLike, mu: ArrayLike = ONE) -> Quaternion:
     return np.asarray(0.25 * (real - sum(terms)))
 
 
-def _partials(f: Function, q: Quaternion) -> NDArray[np.float64]:
-    """Partial derivatives of f as quaternions, in every real component of q: (*axes of f, *axes of q, 4, 4).
+def _partials(f: Function, q: Quaternion) -> Floats:
+    """Return the partial derivatives of f with respect to every real component of q, as quaternions.
 
-    The next to last axis is the quaternion ∂f/∂q_α, the last is α = a, b, c, d.
+    The shape is (*leading axes of f, *leading axes of q, 4, 4). The last axis but one holds the components of the
+    quaternion ∂f/∂q_α, and the last axis runs over α = a, b, c, d.
     """
 
     def value(q: Quaternion) -> Quaternion:
@@ -170,7 +174,7 @@ def _partials(f: Function, q: Quaternion) -> NDArray[np.float64]:
         if result.ndim == 0:
             return result * ONE
         if result.shape[-1] != 4:
-            raise ValueError(f"f returned shape {result.shape}: return quaternions, shape (…, 4), or one real number")
+            raise ValueError(f"f: expected quaternions, shape (…, 4), or one real number, got shape {result.shape}")
         return result
 
     columns = np.stack([_partial(value, q, index) for index in np.ndindex(q.shape)], axis=-1)
@@ -180,12 +184,12 @@ def _partials(f: Function, q: Quaternion) -> NDArray[np.float64]:
 
 
 def _partial(f: Callable[[Quaternion], Quaternion], q: Quaternion, index: tuple[int, ...]) -> Quaternion:
-    """Partial derivative of f in the real component q[index].
+    """Return the partial derivative of f with respect to the real component q[index].
 
-    Central differences D(h) have errors in h², h⁴, …; halving h and extrapolating removes them one by one:
-    Dₖ(h) = Dₖ₋₁(h) + (Dₖ₋₁(h) − Dₖ₋₁(2h)) / (4ᵏ − 1). Each component of the result is taken from where two
-    neighbours of that table agree best, as small steps lose to rounding what large ones lose to curvature
-    (Ridders, Advances in Engineering Software 4(2), 1982).
+    The error of a central difference D(h) has terms in h², h⁴, … Halving h and extrapolating removes them one by one:
+    Dₖ(h) = Dₖ₋₁(h) + (Dₖ₋₁(h) − Dₖ₋₁(2h)) / (4ᵏ − 1). Large steps suffer from the curvature of f and small steps from
+    rounding. Each component of the result therefore comes from the entry of this table that agrees best with its
+    neighbours (Ridders, Advances in Engineering Software 4(2), 1982).
     """
 
     def difference(h: float) -> Quaternion:
@@ -194,7 +198,7 @@ def _partial(f: Callable[[Quaternion], Quaternion], q: Quaternion, index: tuple[
         behind[index] -= h
         return (f(ahead) - f(behind)) / (2.0 * h)
 
-    # A power of two leaves no rounding in the division, only in q ± h.
+    # Division by a power of two is exact, so that rounding errors arise in q ± h only.
     scale = np.clip(modulus(q[index[:-1]]), 1 / 16, 4.0)
     h = float(2.0 ** np.round(np.log2(scale / 32.0)))
     row = [difference(h)]

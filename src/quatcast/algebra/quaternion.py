@@ -1,14 +1,14 @@
-"""Quaternions as float arrays of shape (…, 4).
+"""Functions of quaternions, which are stored as float arrays of shape (…, 4).
 
-The last axis holds (a, b, c, d) = (w, x, y, z) of q = a + bi + cj + dk. Every function works element by
-element over the leading axes, which broadcast as NumPy's do, and returns a new array.
+The last axis holds the components (a, b, c, d) = (w, x, y, z) of q = a + bi + cj + dk. Every function works element by
+element over the leading axes, which follow the broadcasting rules of NumPy, and returns a new array.
 
-Infinity and NaN follow floating-point arithmetic and are never repaired: a product with one such component
-is NaN throughout, because a product mixes every component with every other.
+Infinity and NaN follow the rules of floating-point arithmetic and are not replaced. If one component of a factor is
+infinite or NaN, all components of the product are NaN, because a product combines every component with every other.
 
 Examples
 --------
-Turn the point (1, 0, 0) by 90° about the z axis; μ = cos 45° + k sin 45°, and any positive multiple, does it:
+Rotate the point (1, 0, 0) by 90° about the z axis, with a multiple of μ = cos 45° + k sin 45°:
 
 >>> mu = [1.0, 0.0, 0.0, 1.0]
 >>> vector(rotation(pure([1.0, 0.0, 0.0]), mu))
@@ -20,11 +20,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from quatcast.algebra import H
+from quatcast.algebra.tables import H
+from quatcast.typing import Floats
 
-Quaternion = NDArray[np.float64]
+Quaternion = Floats
 """A float array of shape (…, 4)."""
 
 
@@ -47,7 +48,7 @@ _INVOLUTIONS = {"i": (1.0, 1.0, -1.0, -1.0), "j": (1.0, -1.0, 1.0, -1.0), "k": (
 
 
 def as_quaternion(q: ArrayLike, name: str = "q") -> Quaternion:
-    """Float array (…, 4) of what is given, or an error that calls it by `name`.
+    """Convert the argument called `name` to a float array, and check that its shape is (…, 4).
 
     Examples
     --------
@@ -56,12 +57,12 @@ def as_quaternion(q: ArrayLike, name: str = "q") -> Quaternion:
     """
     q = np.asarray(q, dtype=float)
     if q.ndim == 0 or q.shape[-1] != 4:
-        raise ValueError(f"{name}: expected quaternions, shape (…, 4), not {q.shape}; pure() makes them of 3-D points")
+        raise ValueError(f"{name}: expected quaternions, shape (…, 4), got {q.shape}; pure() converts 3-D points")
     return q
 
 
 def product(p: ArrayLike, q: ArrayLike) -> Quaternion:
-    """Hamilton product p q; the order matters.
+    """Return the Hamilton product p q, which depends on the order of the factors.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def product(p: ArrayLike, q: ArrayLike) -> Quaternion:
 
 
 def conjugate(q: ArrayLike) -> Quaternion:
-    """Conjugate q* = a − bi − cj − dk.
+    """Return the conjugate q* = a − bi − cj − dk.
 
     Examples
     --------
@@ -84,8 +85,8 @@ def conjugate(q: ArrayLike) -> Quaternion:
     return as_quaternion(q) * (1.0, -1.0, -1.0, -1.0)
 
 
-def modulus(q: ArrayLike) -> NDArray[np.float64]:
-    """Modulus |q| = √(q q*), with neither overflow nor underflow on the way.
+def modulus(q: ArrayLike) -> Floats:
+    """Return the modulus |q| = √(q q*), computed without intermediate overflow or underflow.
 
     Examples
     --------
@@ -96,12 +97,12 @@ def modulus(q: ArrayLike) -> NDArray[np.float64]:
 
 
 def inverse(q: ArrayLike) -> Quaternion:
-    """Inverse q⁻¹ = q*/|q|², for which q q⁻¹ = q⁻¹ q = 1.
+    """Return the inverse q⁻¹ = q*/|q|², for which q q⁻¹ = q⁻¹ q = 1.
 
     Raises
     ------
     ZeroDivisionError
-        If any of the quaternions is zero; the message says which.
+        If one of the quaternions is zero; the message gives its index.
 
     Examples
     --------
@@ -114,14 +115,14 @@ def inverse(q: ArrayLike) -> Quaternion:
     if len(zeros):
         where = f" at index {tuple(zeros[0].tolist())}" if q.ndim > 1 else ""
         raise ZeroDivisionError(f"the zero quaternion{where} has no inverse")
-    # Dividing twice keeps |q|² from overflowing or vanishing.
+    # Two divisions by |q| instead of one by |q|², which could overflow or underflow.
     return conjugate(q) / length / length
 
 
 def rotation(q: ArrayLike, mu: ArrayLike) -> Quaternion:
-    """Rotation q^μ = μ q μ⁻¹ by a quaternion μ ≠ 0 of any modulus.
+    """Return the rotation q^μ = μ q μ⁻¹ of q by a quaternion μ ≠ 0 of any modulus.
 
-    The real part stays; the vector part turns by twice the angle of μ about the vector part of μ.
+    The real part of q does not change. The vector part is rotated about the vector part of μ, by twice the angle of μ.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def rotation(q: ArrayLike, mu: ArrayLike) -> Quaternion:
 
 
 def involution(q: ArrayLike, axis: Literal["i", "j", "k"]) -> Quaternion:
-    """Involution q^i, q^j or q^k: the rotation by 180° about an axis, free of rounding.
+    """Return the involution q^i, q^j or q^k: the rotation by 180° about an axis, without rounding errors.
 
     Examples
     --------
@@ -141,12 +142,12 @@ def involution(q: ArrayLike, axis: Literal["i", "j", "k"]) -> Quaternion:
     array([ 1., -2., -3.,  4.])
     """
     if axis not in _INVOLUTIONS:
-        raise ValueError(f'axis must be "i", "j" or "k", not {axis!r}; rotation() takes any quaternion')
+        raise ValueError(f'axis: expected "i", "j" or "k", got {axis!r}; rotation() accepts any quaternion')
     return as_quaternion(q) * _INVOLUTIONS[axis]
 
 
 def pure(points: ArrayLike) -> Quaternion:
-    """Pure quaternions xi + yj + zk of 3-D points (…, 3).
+    """Convert 3-D points (…, 3) to the pure quaternions xi + yj + zk.
 
     Examples
     --------
@@ -155,12 +156,12 @@ def pure(points: ArrayLike) -> Quaternion:
     """
     points = np.asarray(points, dtype=float)
     if points.ndim == 0 or points.shape[-1] != 3:
-        raise ValueError(f"points: expected 3-D points, shape (…, 3), not {points.shape}")
+        raise ValueError(f"points: expected 3-D points, shape (…, 3), got {points.shape}")
     return np.concatenate([np.zeros_like(points[..., :1]), points], axis=-1)
 
 
-def vector(q: ArrayLike) -> NDArray[np.float64]:
-    """Vector part (b, c, d), shape (…, 3): the 3-D points that `pure` takes.
+def vector(q: ArrayLike) -> Floats:
+    """Return the vector part (b, c, d), shape (…, 3). It is the inverse of `pure`.
 
     Examples
     --------
@@ -170,8 +171,8 @@ def vector(q: ArrayLike) -> NDArray[np.float64]:
     return as_quaternion(q)[..., 1:].copy()
 
 
-def scalar(q: ArrayLike) -> NDArray[np.float64]:
-    """Real part a, shape (…).
+def scalar(q: ArrayLike) -> Floats:
+    """Return the real part a, shape (…).
 
     Examples
     --------
@@ -181,8 +182,8 @@ def scalar(q: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(as_quaternion(q)[..., 0].copy())
 
 
-def left_matrix(q: ArrayLike) -> NDArray[np.float64]:
-    """Real matrix L(q), shape (…, 4, 4), of multiplication from the left: L(q) @ p = q p.
+def left_matrix(q: ArrayLike) -> Floats:
+    """Return the real matrix L(q), shape (…, 4, 4), of the multiplication by q from the left: L(q) @ p = q p.
 
     Examples
     --------
@@ -192,8 +193,8 @@ def left_matrix(q: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.einsum("...a,abc->...cb", as_quaternion(q), H.table))
 
 
-def right_matrix(q: ArrayLike) -> NDArray[np.float64]:
-    """Real matrix R(q), shape (…, 4, 4), of multiplication from the right: R(q) @ p = p q.
+def right_matrix(q: ArrayLike) -> Floats:
+    """Return the real matrix R(q), shape (…, 4, 4), of the multiplication by q from the right: R(q) @ p = p q.
 
     Examples
     --------
@@ -204,14 +205,16 @@ def right_matrix(q: ArrayLike) -> NDArray[np.float64]:
 
 
 def random_unit(rng: int | np.random.Generator | None = None, size: int | tuple[int, ...] = ()) -> Quaternion:
-    """Draw unit quaternions, uniform on the sphere: as μ of `rotation`, uniformly random rotations of space.
+    """Draw random unit quaternions from the uniform distribution on the unit sphere.
+
+    Used as μ in `rotation`, they give uniformly distributed rotations.
 
     Parameters
     ----------
     rng
-        A generator to draw from, or a seed for a new one.
+        Random generator, or the seed of a new one.
     size
-        Leading axes of the result; one quaternion without it.
+        Leading axes of the result; by default one quaternion of shape (4,) is drawn.
 
     Examples
     --------

@@ -1,13 +1,15 @@
-"""The algebras R, C and H: a dimension, a multiplication table, and products on stacked arrays.
+"""The algebras R, C and H, each given by its multiplication table, with products on stacked arrays.
 
-One table serves every number field of the library. With basis elements e₀ = 1, e₁, … the product is
+The real, complex and quaternion parts of the library share this implementation. With the basis elements
+e₀ = 1, e₁, … the product of two numbers is
 
     (x y)_γ = Σ_αβ T[α, β, γ] x_α y_β,        e_α e_β = Σ_γ T[α, β, γ] e_γ.
 
-**Stacked arrays.** The learners keep vectors of m numbers as arrays (…, d, m), components first, and matrices
-of q × m numbers as (…, d·q, m), row α·q + i holding component α of row i. A matrix-vector product is then one
-real matrix product that reads the weights once, and a signed sum by the table; no array is ever transposed in
-memory. All axes before the last two are run axes. Everything here takes any array of the array API standard.
+**Stacked arrays.** The learners store a vector of m numbers with d components each as an array (…, d, m), components
+first, and a matrix of q × m numbers as an array (…, d·q, m), in which row α·q + i holds component α of row i. A
+matrix-vector product is then one real matrix product, which reads the weights once, followed by a signed sum given by
+the table. No array is transposed in memory. All axes before the last two are run axes. The products accept the arrays
+of any library that follows the array API standard.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from quatcast.algebra.backend import namespace, reshape
-from quatcast.typing import Array
+from quatcast.typing import Array, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,23 +32,31 @@ class Algebra:
     Parameters
     ----------
     name
-        One letter, for messages.
+        One letter, by which `by_name` finds the algebra.
     table
-        T[α, β, γ], the γ component of e_α e_β.
+        Multiplication table: T[α, β, γ] is the γ component of e_α e_β.
 
     Attributes
     ----------
     dimension
-        d, the real components of one number: 1, 2 or 4.
+        Number d of real components per number: 1, 2 or 4.
 
     Examples
     --------
+    The complex unit squared is −1:
+
     >>> C.multiply([0.0, 1.0], [0.0, 1.0])
     array([-1.,  0.])
+
+    The product of a stacked 3 × 5 matrix of quaternions and a stacked vector of 5 quaternions:
+
+    >>> W, v = np.ones((4 * 3, 5)), np.ones((4, 5))
+    >>> H.apply(W, v).shape
+    (4, 3)
     """
 
     name: str
-    table: NDArray[np.float64]
+    table: Floats
     dimension: int = field(init=False)
     _mixing: dict[Any, tuple[Array, Array]] = field(default_factory=dict, init=False, repr=False)
 
@@ -59,13 +69,13 @@ class Algebra:
     def __reduce__(self) -> tuple[Any, ...]:
         return (by_name, (self.name,))
 
-    def multiply(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        """Product x y, element by element, of arrays (…, d) that broadcast."""
+    def multiply(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """Return the product x y of arrays (…, d) of numbers, element by element with broadcasting."""
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         return np.asarray(np.einsum("...a,...b,abc->...c", x, y, self.table))
 
     def mixing(self, like: Array) -> tuple[Array, Array]:
-        """Return the table as a matrix M[β·d + α, γ] = T[α, β, γ], and Mᵀ, beside the array `like`."""
+        """Return the matrix M[β·d + α, γ] = T[α, β, γ] and Mᵀ, with the library, type and device of `like`."""
         key = (type(like), like.dtype, str(like.device))
         if key not in self._mixing:
             d = self.dimension
@@ -75,26 +85,26 @@ class Algebra:
         return self._mixing[key]
 
     def mix(self, products: Array) -> Array:
-        """Sum real products (…, d, d·q) by the table: `mix(v @ W.mT)` is W ⊗ v, of shape (…, d, q)."""
+        """Add up real products (…, d, d·q) as the table says: `mix(v @ W.mT)` is W ⊗ v, of shape (…, d, q)."""
         d = self.dimension
         if d == 1:
             return products
         return self.mixing(products)[1] @ reshape(products, (*products.shape[:-2], d * d, -1))
 
     def apply(self, W: Array, v: Array) -> Array:
-        """Return W ⊗ v: matrix (…, d·q, m), vector (…, d, m), result (…, d, q)."""
+        """Return the matrix-vector product W ⊗ v, (…, d, q), of a matrix (…, d·q, m) and a vector (…, d, m)."""
         return self.mix(v @ W.mT)
 
     def expand(self, delta: Array) -> Array:
-        """Spread derivatives (…, d, q) of a real function with respect to f = W ⊗ v into E (…, d, d·q).
+        """Expand the derivative δ (…, d, q) of a real function with respect to f = W ⊗ v into E (…, d, d·q).
 
-        E is what the two other derivatives are made of: with respect to v, `E @ W`; to W, `E.mT @ v`.
-        Because e_α·1 = e_α, its first row `E[..., 0, :]` is δ itself, which is the derivative of a bias.
+        The derivative with respect to v is then `E @ W`, and the derivative with respect to W is `E.mT @ v`. Because
+        e_α·1 = e_α, the first row `E[..., 0, :]` equals δ, which is the derivative with respect to a bias.
         """
         return self.expander(delta)(delta)
 
     def expander(self, like: Array) -> Callable[[Array], Array]:
-        """`expand` for many arrays beside the array `like` and with its run axes, with the table looked up once."""
+        """Return `expand` for arrays with the library, device and run axes of `like`, which looks up the table once."""
         d = self.dimension
         if d == 1:
             return lambda delta: delta
@@ -105,9 +115,10 @@ class Algebra:
         return lambda delta: xp.reshape(M @ delta, shape)
 
     def matrix(self, W: Array) -> Array:
-        """Real matrix (…, d·q, d·m) of a stacked one: it takes the flattened v to the flattened W ⊗ v.
+        """Return the real matrix (…, d·q, d·m) that maps the flattened v to the flattened W ⊗ v.
 
-        Four times the numbers for quaternions, but no mixing afterwards: the better form where one W meets many v.
+        For quaternions it has four times as many entries as the stacked W, but its product needs no `mix`. It is the
+        faster form if one W is multiplied by many v.
         """
         d, (*front, rows, m) = self.dimension, W.shape
         if d == 1:
@@ -117,7 +128,7 @@ class Algebra:
         return reshape(_swap_middle(blocks, n), (*front, d * q, d * m))
 
     def fold(self, F: Array) -> Array:
-        """Derivative (…, d·q, m) with respect to W, from that (…, d·q, d·m) with respect to `matrix(W)`."""
+        """Convert a derivative (…, d·q, d·m) with respect to `matrix(W)` to one (…, d·q, m) with respect to W."""
         d, (*front, rows, columns) = self.dimension, F.shape
         if d == 1:
             return F
@@ -126,19 +137,19 @@ class Algebra:
         return reshape(self._blocks(F).T @ reshape(blocks, (*front, d * d, q * m)), (*front, rows, m))
 
     def _blocks(self, like: Array) -> Array:
-        """Return the table as a matrix B[γ·d + β, α] = T[α, β, γ]."""
+        """Return the matrix B[γ·d + β, α] = T[α, β, γ], with the library, type and device of `like`."""
         M, _ = self.mixing(like)
         d = self.dimension
         return reshape(namespace(like).permute_dims(reshape(M, (d, d, d)), (2, 0, 1)), (d * d, d))
 
 
 def _swap_middle(x: Array, n: int) -> Array:
-    """Exchange axes n + 1 and n + 2 of an array of n + 4 axes."""
+    """Swap the axes n + 1 and n + 2 of an array with n + 4 axes."""
     return namespace(x).permute_dims(x, (*range(n), n, n + 2, n + 1, n + 3))
 
 
-def _table(rows: list[str]) -> NDArray[np.float64]:
-    """Table from rows such as "+1 +i", one a left factor, one word a right factor."""
+def _table(rows: list[str]) -> Floats:
+    """Return the table of products written as rows such as "+1 +i": one row per left, one word per right factor."""
     d = len(rows)
     table = np.zeros((d, d, d))
     for alpha, row in enumerate(rows):
@@ -151,11 +162,17 @@ def _table(rows: list[str]) -> NDArray[np.float64]:
 R = Algebra("R", _table(["+1"]))
 """The real numbers."""
 C = Algebra("C", _table(["+1 +i", "+i -1"]))
-"""The complex numbers, (real, imaginary)."""
+"""The complex numbers, with components (real, imaginary)."""
 H = Algebra("H", _table(["+1 +i +j +k", "+i -1 +k -j", "+j -k -1 +i", "+k +j -i -1"]))
-"""Hamilton's quaternions, (a, b, c, d) = a + bi + cj + dk."""
+"""The quaternions, with components (a, b, c, d) for a + bi + cj + dk."""
 
 
 def by_name(name: str) -> Algebra:
-    """Algebra of a one-letter name."""
+    """Return the algebra with the name "R", "C" or "H".
+
+    Examples
+    --------
+    >>> by_name("H").dimension
+    4
+    """
     return {"R": R, "C": C, "H": H}[name]

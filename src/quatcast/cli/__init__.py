@@ -1,9 +1,10 @@
-"""The command line `quatcast`. One file a command; what is heavy is imported when a command needs it."""
+"""The command line `quatcast`, with one file per command. Heavy modules are imported by the commands that need them."""
 
 from __future__ import annotations
 
 import sqlite3
 import sys
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
 from typing import Annotated
@@ -12,11 +13,11 @@ import typer
 from typer.main import get_command
 
 from quatcast import __version__
-from quatcast.cli import bench, compare, forecast, recordings, report
-from quatcast.cli.show import Interrupted
+from quatcast.cli import bench, compare, forecast, plugins, recordings, report
+from quatcast.cli.terminal import Interrupted
 
 app = typer.Typer(
-    help="Forecast 3-D and 4-D signals sample by sample, and compare what forecasts them.",
+    help="Forecast 3-D and 4-D signals sample by sample, and compare forecasting methods.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,71 +38,84 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(help="Module or .py file that registers predictors or data sources; may be repeated."),
+    ] = None,
 ) -> None:
-    pass
+    plugins.load_entry_points()
+    for name in plugin or []:
+        plugins.load_plugin(name)
 
 
-LESS = {
-    "compare": "fewer --workers or --max-runs need less, and the same command goes on",
-    "forecast": "smaller settings of the predictor (--set), or a shorter file, need less",
+MEMORY_ADVICE = {
+    "compare": "use fewer --workers or a smaller --max-runs; the same command resumes",
+    "forecast": "use smaller settings of the predictor (--set) or a shorter file",
 }
-"""Command → what helps when memory runs out."""
+"""Command → advice for a lack of memory."""
 
-WORDS: dict[type[OSError], str] = {
+OS_ERRORS: dict[type[OSError], str] = {
     FileNotFoundError: "there is no such file or folder",
     FileExistsError: "is a file, not a folder",
-    NotADirectoryError: "lies in a file, not in a folder",
+    NotADirectoryError: "is inside a file, not inside a folder",
     IsADirectoryError: "is a folder, not a file",
 }
-"""What the operating system says, in words."""
+"""Messages for errors of the operating system."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with 0, with 2 after an error said in one line, or with 130 when interrupted."""
+    """Run the command line and exit: 0 on success, 2 after an error in one line, 130 after an interrupt."""
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command line; exit code."""
+    """Run the command line and return the exit code. Warnings for users are one line each."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", FutureWarning)
+        warnings.showwarning = lambda message, *_, **__: print(f"quatcast: {message}", file=sys.stderr)
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         code = get_command(app).main(list(arguments), prog_name="quatcast", standalone_mode=False) or 0
-        # Some versions of typer make an exit code of Ctrl-C, others raise.
-        return _say("interrupted", code) if code == 130 else code
+        # Some versions of typer return an exit code after Ctrl-C, others raise.
+        return _fail("interrupted", code) if code == 130 else code
     except Interrupted as error:
-        return _say(str(error), 130)
+        return _fail(str(error), 130)
     except (KeyboardInterrupt, typer.Abort):
-        return _say("interrupted", 130)
+        return _fail("interrupted", 130)
     except BrokenExecutor:
-        return _say(f"a worker process died, perhaps for want of memory{_advice(arguments)}", 2)
+        return _fail(f"a worker process died, perhaps for lack of memory{_advice(arguments)}", 2)
     except OSError as error:
-        return _say(_in_words(error), 2)
+        return _fail(_os_message(error), 2)
     except (ValueError, ImportError, sqlite3.Error) as error:
-        return _say(str(error), 2)
+        return _fail(str(error), 2)
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and "out of memory" not in str(error):
             raise
-        return _say(f"out of memory{_advice(arguments)}", 2)
+        return _fail(f"out of memory{_advice(arguments)}", 2)
     except Exception as error:
-        # Usage errors come from a module that has moved between versions of typer; this is how they all can be told.
+        # The class of usage errors has moved between versions of typer; all versions have this method.
         message = getattr(error, "format_message", None)
         if message is None:
             raise
-        return _say(message() or "a command is needed; see quatcast --help", 2)
+        return _fail(message() or "expected a command; see quatcast --help", 2)
 
 
 def _advice(arguments: Sequence[str]) -> str:
-    return f"; {LESS[arguments[0]]}" if arguments[0] in LESS else ""
+    return next((f"; {MEMORY_ADVICE[word]}" for word in arguments if word in MEMORY_ADVICE), "")
 
 
-def _in_words(error: OSError) -> str:
-    """Error of the operating system without its number; one that was raised with words of its own keeps them."""
+def _os_message(error: OSError) -> str:
+    """Return the message of an error of the operating system without its number."""
     if error.filename is None or error.strerror is None:
         return str(error)
-    return f"{error.filename}: {WORDS.get(type(error), error.strerror.lower())}"
+    return f"{error.filename}: {OS_ERRORS.get(type(error), error.strerror.lower())}"
 
 
-def _say(what: str, code: int) -> int:
-    print(f"quatcast: {' '.join(what.split())}", file=sys.stderr)
+def _fail(message: str, code: int) -> int:
+    print(f"quatcast: {' '.join(message.split())}", file=sys.stderr)
     return code

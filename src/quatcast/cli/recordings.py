@@ -1,4 +1,4 @@
-"""`quatcast data`: what recordings there are, and how to have them."""
+"""The command `quatcast data`: list, download, simulate and inspect recordings."""
 
 from __future__ import annotations
 
@@ -8,29 +8,24 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-app = typer.Typer(help="List, fetch, simulate and show recordings.", no_args_is_help=True)
+app = typer.Typer(help="List, download, simulate and inspect recordings.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_() -> None:
-    """Name the data sets that compare takes."""
-    from quatcast.cli.show import table
-    from quatcast.data.download import cache_folder, is_complete
-    from quatcast.data.extmarker_files import CHECKSUMS
+    """List the data sources of compare."""
+    from quatcast.cli.terminal import print_table
+    from quatcast.data import sources
 
-    there = is_complete(cache_folder() / "extmarker", CHECKSUMS)
-    rows = [
-        ["simulated", "nine recordings of simulated breathing, three markers, 10 Hz", "made when needed"],
-        ["extmarker", "nine recordings of three chest markers, 10 Hz", "in the cache" if there else "to be fetched"],
-        ["FILE", "a table of text: a column of times, 3 or 4 columns a channel", "yours"],
-    ]
-    table("Data sets", ["name", "what it is", "where it is"], rows, words=3)
+    rows = [[s.name, s.title, "to be downloaded" if s.needs_download() else "available"] for s in sources()]
+    rows.append(["FILE", "a text table with a column of times and 3 or 4 columns per channel", ""])
+    print_table("Data sources", ["name", "description", "state"], rows, words=3)
 
 
 @app.command()
 def fetch() -> None:
-    """Download the ExtMarker recordings into the cache, and say whom to cite."""
-    from quatcast.cli.show import say
+    """Download the ExtMarker recordings into the cache, and print their citation."""
+    from quatcast.cli.terminal import say
     from quatcast.data import CITATION
     from quatcast.data.extmarker_files import cached
 
@@ -40,14 +35,14 @@ def fetch() -> None:
 
 @app.command()
 def simulate(
-    out: Annotated[Path, Option(help="Folder of the nine files.")] = Path("simulated"),
-    seed: Annotated[int, Option(help="Other seeds are other people.", min=0)] = 0,
-    seconds: Annotated[float | None, Option(help="Length of every recording, instead of its own.")] = None,
-    glitches: Annotated[float, Option(help="Probability that a sample of a marker lies by 30 mm.")] = 0.0,
+    out: Annotated[Path, Option(help="Folder for the nine files.")] = Path("simulated"),
+    seed: Annotated[int, Option(help="Seed; another seed simulates other people.", min=0)] = 0,
+    seconds: Annotated[float | None, Option(help="Length of every recording.", show_default="varies")] = None,
+    glitches: Annotated[float, Option(help="Probability that a sample of a marker is wrong by 30 mm.")] = 0.0,
     dropouts: Annotated[float, Option(help="Probability that a sample of a marker is missing.")] = 0.0,
 ) -> None:
     """Write simulated recordings as CSV files."""
-    from quatcast.cli.show import say
+    from quatcast.cli.terminal import say
     from quatcast.data import simulated, write_csv
 
     recordings = simulated(seed, seconds=seconds, glitches=glitches, dropouts=dropouts)
@@ -59,14 +54,14 @@ def simulate(
 
 @app.command()
 def show(
-    data: Annotated[list[str], Argument(help="simulated, extmarker, or files.")],
-    data_dir: Annotated[str | None, Option(help="Folder of the ExtMarker files, instead of a download.")] = None,
+    data: Annotated[list[str], Argument(help="Names of data sources, or files.")],
+    data_dir: Annotated[str | None, Option(help="Folder of the files of the source, instead of a download.")] = None,
 ) -> None:
-    """Print what recordings hold."""
+    """Print the contents of recordings."""
     import numpy as np
 
-    from quatcast.cli.show import table
-    from quatcast.evaluation.sources import load
+    from quatcast.cli.terminal import print_table
+    from quatcast.evaluation import load
 
     recordings = [one for name in data for one in load(name, data_dir=data_dir, progress=True)]
     rows = []
@@ -86,4 +81,4 @@ def show(
             ]
         )
     numbers = ["dimensions", "samples", "seconds", "Hz", "missing", "range (mm)"]
-    table("Recordings", ["name", "group", "channels", *numbers], rows, words=3)
+    print_table("Recordings", ["name", "group", "channels", *numbers], rows, words=3)

@@ -1,4 +1,4 @@
-"""`quatcast report`: write the report of an experiment again."""
+"""The command `quatcast report`: write the report of an experiment."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typer import Argument, Option
 
 
 def report(
-    store: Annotated[Path, Argument(help="The file results.sqlite that compare wrote, or its folder.")],
-    out: Annotated[Path | None, Option(help="Folder of the report.", show_default="that of the store")] = None,
+    store: Annotated[Path, Argument(help="The file results.sqlite of an experiment, or its folder.")],
+    out: Annotated[Path | None, Option(help="Folder of the report.", show_default="folder of the store")] = None,
 ) -> None:
-    """Write the report and the tables of an experiment, finished or not."""
+    """Write the report and the tables of an experiment, which may be unfinished."""
     from quatcast.cli.compare import store_file
-    from quatcast.cli.show import say
+    from quatcast.cli.terminal import say
     from quatcast.evaluation.report import write
     from quatcast.evaluation.store import Store
 
     path = store_file(store)
     with Store(path) as opened:
         if not opened.count("test"):
-            raise ValueError(f"{path}: holds no test results yet; `quatcast compare` goes on where it was stopped")
+            raise ValueError(f"{path}: holds no test results yet; run `quatcast compare` to resume the experiment")
     say(f"Report: {write(path, out or path.parent)}")

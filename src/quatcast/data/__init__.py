@@ -1,6 +1,8 @@
-"""Where signals come from: published recordings, simulated breathing, chaos, and text tables.
+"""Recordings, and the sources that they come from.
 
-Every source gives `Recording`, and nothing else of the library knows where a recording came from.
+A `Recording` holds the positions of one or more channels over time. Recordings are simulated, downloaded, read from a
+CSV file, or loaded from a source that a user has registered. The rest of the library only uses `Recording` and the
+registry of sources, and does not depend on the origin of a recording.
 """
 
 from quatcast.data.chaos import chaotic
@@ -8,6 +10,20 @@ from quatcast.data.corruption import corrupt
 from quatcast.data.csv_files import read_csv, write_csv
 from quatcast.data.extmarker_files import CITATION, extmarker
 from quatcast.data.recording import Recording
+from quatcast.data.registry import Source, find_source, register_source, sources
 from quatcast.data.simulation import simulated
 
-__all__ = ["CITATION", "Recording", "chaotic", "corrupt", "extmarker", "read_csv", "simulated", "write_csv"]
+__all__ = [
+    "CITATION",
+    "Recording",
+    "Source",
+    "chaotic",
+    "corrupt",
+    "extmarker",
+    "find_source",
+    "read_csv",
+    "register_source",
+    "simulated",
+    "sources",
+    "write_csv",
+]

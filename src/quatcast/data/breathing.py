@@ -1,7 +1,7 @@
-"""What a simulated chest does: breaths, slow drift, and the events that break the rhythm.
+"""Components of the simulated motion of a chest: breaths, slow drift, changes of posture and irregular events.
 
-Everything is drawn in order of time from a generator of its own, so that a longer simulation begins with the
-shorter one.
+Each component uses its own random generator and draws in the order of time. A longer simulation therefore begins with
+the samples of a shorter one.
 """
 
 from __future__ import annotations
@@ -18,22 +18,29 @@ Random = np.random.Generator
 
 @dataclass(frozen=True)
 class Rhythm:
-    """How somebody breathes.
+    """Statistics of the breathing of one person.
 
     Parameters
     ----------
     period
         Mean duration of a breath in seconds.
     spread
-        Relative standard deviation of period and depth from one breath to the next.
+        Relative standard deviation of the period and the depth between breaths.
     sharpness
-        Exponent n of the shape cos²ⁿ: more gives narrower peaks over a longer rest.
+        Exponent n of the shape cos²ⁿ. A larger exponent gives narrower peaks and a longer rest between them.
     inhale
-        Part of the breath that is spent before the peak, in the mean.
+        Mean fraction of a breath before its peak.
     pauses
-        Probability that a breath is followed by a pause.
+        Probability that a pause follows a breath.
     changes
-        Probability that a breath begins another pattern: all periods and depths to come are scaled.
+        Probability that the breathing pattern changes at a breath, which scales all later periods and depths.
+
+    Examples
+    --------
+    >>> rhythm = Rhythm(period=5.0, spread=0.0)
+    >>> breaths = breathe(np.random.default_rng(0), rhythm, seconds=60.0)
+    >>> float(np.diff(breaths.starts).mean().round(9))
+    5.0
     """
 
     period: float
@@ -46,7 +53,25 @@ class Rhythm:
 
 @dataclass(frozen=True)
 class Breaths:
-    """Breaths one after the other, with the start, length, depth, initial level and shape of each."""
+    """A sequence of breaths, with one array entry per breath.
+
+    Parameters
+    ----------
+    starts, periods
+        Start and duration of each breath in seconds.
+    depths
+        Height of the peak of each breath.
+    levels
+        Baseline at the start of each breath; it changes smoothly to that of the next breath.
+    sharpness, inhale
+        Shape of each breath, see `Rhythm`.
+
+    Examples
+    --------
+    >>> breaths = breathe(np.random.default_rng(0), Rhythm(period=5.0), seconds=60.0)
+    >>> breaths(np.arange(600) / 10).shape
+    (600,)
+    """
 
     starts: Floats
     periods: Floats
@@ -56,11 +81,11 @@ class Breaths:
     inhale: Floats
 
     def __call__(self, times: Floats) -> Floats:
-        """Trace at some times: depth·cos²ⁿ(π/2·x^0.8) + level.
+        """Evaluate depth·cos²ⁿ(π/2·x^0.8) + level at the given times.
 
-        x is the distance from the peak: it falls from 1 to 0 while inhaling and rises to 1 while exhaling, each
-        at its own pace, then rests until the next breath. Lujan's model has one pace and x itself; the power
-        makes the peak as pointed as it is in people.
+        The distance x from the peak decreases linearly from 1 to 0 during inhalation, increases to 1 during exhalation,
+        usually at another speed, and stays at 1 until the next breath. The model of Lujan et al. has one speed and x
+        instead of x^0.8; the power makes the peak as sharp as it is in measured breathing.
         """
         k = np.clip(np.searchsorted(self.starts, times, side="right") - 1, 0, len(self.starts) - 2)
         phase = np.clip((times - self.starts[k]) / self.periods[k], 0.0, 1.0)
@@ -72,9 +97,16 @@ class Breaths:
 
 
 def breathe(rng: Random, rhythm: Rhythm, seconds: float) -> Breaths:
-    """Draw breaths of mean depth 1 that cover the time from before 0 to after `seconds`.
+    """Draw random breaths of mean depth 1 that cover the time from 0 to `seconds`.
 
-    The logarithms of period and depth are autoregressive from breath to breath and correlated with each other.
+    The logarithms of the period and of the depth are autoregressive from breath to breath and correlated with each
+    other.
+
+    Examples
+    --------
+    >>> breaths = breathe(np.random.default_rng(0), Rhythm(period=5.0), seconds=60.0)
+    >>> bool(breaths.starts[0] < 0.0), bool(breaths.starts[-1] > 60.0)
+    (True, True)
     """
     rows: list[tuple[float, ...]] = []
     start = -rhythm.period * (1 + rng.random())
@@ -95,7 +127,16 @@ def breathe(rng: Random, rhythm: Rhythm, seconds: float) -> Breaths:
 
 
 def wander(rng: Random, shape: tuple[int, ...], memory: float) -> Floats:
-    """Noise of unit variance that forgets within `memory` samples: x ← a x + √(1 − a²) ε, a = exp(−1/memory)."""
+    """Draw autoregressive noise of unit variance along the first axis.
+
+    Each sample is x ← a x + √(1 − a²) ε with a = exp(−1/memory), so that the correlation decays within about `memory`
+    samples.
+
+    Examples
+    --------
+    >>> wander(np.random.default_rng(0), (100, 3), memory=10.0).shape
+    (100, 3)
+    """
     a = np.exp(-1.0 / memory)
     shocks = np.sqrt(1 - a * a) * rng.standard_normal(shape)
     shocks[0] /= np.sqrt(1 - a * a)
@@ -105,20 +146,39 @@ def wander(rng: Random, shape: tuple[int, ...], memory: float) -> Floats:
 
 
 def smoothstep(x: Floats) -> Floats:
-    """Go smoothly from 0 at x ≤ 0 to 1 at x ≥ 1."""
+    """Interpolate smoothly from 0 for x ≤ 0 to 1 for x ≥ 1.
+
+    Examples
+    --------
+    >>> smoothstep(np.array([-1.0, 0.5, 2.0]))
+    array([0. , 0.5, 1. ])
+    """
     x = np.clip(x, 0.0, 1.0)
     return np.asarray(x * x * (3 - 2 * x))
 
 
 def moments(rng: Random, gap: float, seconds: float) -> Iterator[float]:
-    """Times of events that come every `gap` seconds in the mean, never within a third of that."""
+    """Draw times of events before `seconds`, with a mean interval of `gap` seconds and a minimum of a third of it.
+
+    Examples
+    --------
+    >>> times = list(moments(np.random.default_rng(0), gap=30.0, seconds=600.0))
+    >>> bool(np.diff(times).min() >= 10.0)
+    True
+    """
     time = 0.0
     while (time := time + gap * (1 + 2 * rng.exponential()) / 3) < seconds:
         yield time
 
 
 def shifts(rng: Random, times: Floats, gap: float, channels: int) -> Floats:
-    """Changes of posture, (times, channels, 3): steps of about unit size, each taken in a second."""
+    """Draw changes of posture, (times, channels, 3): steps of about unit size that take one second each.
+
+    Examples
+    --------
+    >>> shifts(np.random.default_rng(0), np.arange(600) / 10, gap=40.0, channels=2).shape
+    (600, 2, 3)
+    """
     posture = np.zeros((len(times), channels, 3))
     for moment in moments(rng, gap, times[-1]):
         size = rng.standard_normal((1, 3)) * (0.6 + 0.4 * rng.standard_normal((channels, 1)))
@@ -127,12 +187,18 @@ def shifts(rng: Random, times: Floats, gap: float, channels: int) -> Floats:
 
 
 def episodes(rng: Random, times: Floats, gap: float, kind: str) -> tuple[Floats, Floats]:
-    """Events of one kind: how much each takes the place of breathing, from 0 to 1, and the motion that it adds.
+    """Draw all events of one kind: the share of the breathing that they replace, and the motion that they add.
 
-    A talk is phrases, each a gasp and a slow uneven descent; a laugh is a deep push with a fast tremble on top;
-    a cough is a few short pushes.
+    Talking consists of phrases, each with a quick inhalation and a slow uneven exhalation. Laughing is a deep push with
+    a fast tremor. Coughing is a few short pushes.
+
+    Examples
+    --------
+    >>> takeover, motion = episodes(np.random.default_rng(0), np.arange(6000) / 10, gap=40.0, kind="laugh")
+    >>> float(takeover.max())
+    0.85
     """
-    shortest, longest, takes_over = {
+    shortest, longest, share = {
         "talk": (3.0, 9.0, 0.85), "laugh": (1.0, 3.0, 0.85), "cough": (0.8, 1.8, 0.3),
     }[kind]  # fmt: skip
     takeover, motion = np.zeros(len(times)), np.zeros(len(times))
@@ -150,6 +216,6 @@ def episodes(rng: Random, times: Floats, gap: float, kind: str) -> tuple[Floats,
         else:
             shape = np.sin(2 * np.pi * 1.4 * pace * local) ** 2
         window = np.clip(np.minimum(local, length - local) / 0.6, 0.0, 1.0)
-        takeover[span] = takes_over * window
+        takeover[span] = share * window
         motion[span] += size * window * shape
     return takeover, motion

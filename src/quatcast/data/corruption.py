@@ -1,4 +1,4 @@
-"""Spoil a recording on purpose: glitches and missing samples."""
+"""Artificial faults in recordings: outliers and missing samples."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ def corrupt(
     magnitude: float = 30.0,
     seed: int = 0,
 ) -> Recording:
-    """Return a copy in which some samples of some channels lie or are missing.
+    """Return a copy of a recording in which random samples of random channels are wrong or missing.
 
-    Every sample of every channel is, by its own toss, displaced by `magnitude` in a direction uniform on the
-    sphere with probability `glitches`, and NaN with probability `dropouts` (a sample that is both is missing).
-    The tosses depend on `seed` and the number of channels alone: what is spoilt at 1 % is spoilt at 3 % too, and
-    in a longer recording that begins with this one.
+    Each sample of each channel is independently displaced by `magnitude` in a random direction with probability
+    `glitches`, and replaced by NaN with probability `dropouts`. A sample that is selected for both is NaN. The
+    selection depends only on `seed` and the number of channels. The samples that are selected at a probability of 1 %
+    are therefore also selected at 3 %, and in a longer recording that begins with this one.
 
     Parameters
     ----------
     recording
-        The truth.
+        Recording without faults; it does not change.
     glitches, dropouts
-        Probabilities, from 0 to 1.
+        Probabilities of a displaced and of a missing sample, from 0 to 1.
     magnitude
-        Length of a glitch, in the recording's unit (mm).
+        Distance by which a sample is displaced, in the unit of the recording (mm).
     seed
-        Of the random generator.
+        Seed of the random generator.
 
     Examples
     --------
@@ -46,12 +46,12 @@ def corrupt(
     """
     for name, probability in (("glitches", glitches), ("dropouts", dropouts)):
         if not 0.0 <= probability <= 1.0:
-            raise ValueError(f"{name} is a probability from 0 to 1, got {probability}")
-    lying, losing, turning = np.random.default_rng(seed).spawn(3)
+            raise ValueError(f"{name}: expected a probability from 0 to 1, got {probability}")
+    for_glitches, for_dropouts, for_directions = np.random.default_rng(seed).spawn(3)
     positions = recording.positions.copy()
-    displaced = lying.random(positions.shape[:2]) < glitches
-    missing = losing.random(positions.shape[:2]) < dropouts
-    directions = turning.standard_normal(positions.shape)
+    displaced = for_glitches.random(positions.shape[:2]) < glitches
+    missing = for_dropouts.random(positions.shape[:2]) < dropouts
+    directions = for_directions.standard_normal(positions.shape)
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
     positions[displaced] += magnitude * directions[displaced]
     positions[missing] = np.nan

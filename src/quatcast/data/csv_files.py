@@ -1,4 +1,4 @@
-"""Recordings as text tables: one row a sample, 3 or 4 columns a channel, an optional column of times."""
+"""Recordings in CSV files: one row per sample, 3 or 4 columns per channel, and an optional column of times."""
 
 from __future__ import annotations
 
@@ -13,28 +13,40 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quatcast.data.recording import Recording
+from quatcast.typing import Floats
 
 TIME_NAMES = frozenset({"time", "times", "t", "time (s)", "time [s]"})
-MOST_FILLED = 2
-"""Samples in a recording for each one in its file, at most: beyond that the times cannot be right."""
+"""Names of the column of times, in lower case."""
+MAX_FILL_FACTOR = 2
+"""Limit for the number of samples of a recording per row of its file; if more are missing, the times are wrong."""
 AXES = {3: "xyz", 4: "wxyz"}
+"""Number of dimensions → names of the coordinates."""
 
 
 def write_csv(recording: Recording, path: str | os.PathLike[str]) -> None:
-    """Write a recording so that `read_csv` gives back the very same numbers.
+    """Write a recording to a CSV file, from which `read_csv` reads exactly the same numbers.
 
-    The columns are `time` in seconds and then `CHANNEL.x, CHANNEL.y, CHANNEL.z` (with `CHANNEL.w` first in 4-D);
-    a missing value is an empty cell.
+    The columns are `time` in seconds and, for each channel, `CHANNEL.x`, `CHANNEL.y` and `CHANNEL.z`, preceded by
+    `CHANNEL.w` in 4-D. The cell of a missing value is empty.
 
     Parameters
     ----------
     recording
-        What to write.
+        Recording to write.
     path
-        The file; one that is there is replaced.
+        Path of the file. An existing file is replaced.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> recording = Recording("walk", np.zeros((2, 1, 3)), [0.0, 0.1], rate=10.0, channels=["hip"])
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "walk.csv"
+    ...     write_csv(recording, file)
+    ...     file.read_text().splitlines()
+    ['time,hip.x,hip.y,hip.z', '0.0,0.0,0.0,0.0', '0.1,0.0,0.0,0.0']
     """
     columns = [f"{channel}.{axis}" for channel in recording.channels for axis in AXES[recording.dimensions]]
     values = recording.positions.reshape(len(recording), -1)
@@ -53,31 +65,34 @@ def read_csv(
     name: str | None = None,
     group: str = "",
 ) -> Recording:
-    r"""Read a recording from a table of text.
+    r"""Read a recording from a CSV file.
 
-    The columns may be separated by commas, semicolons or tabs; with the latter two a decimal comma is understood.
-    An empty or `nan` cell is a missing value. The header line may be left out. With one, a column named `time`,
-    `times` or `t` holds seconds, and names such as `chest.x, chest.y, chest.z` (or `chest_x`, `chest x`) name the
-    channels.
+    The columns are separated by commas, semicolons or tabs. In files with semicolons or tabs the decimal mark can be a
+    comma. An empty cell or `nan` is a missing value. The header line is optional. If there is one, a column named
+    `time`, `times` or `t` contains the times in seconds, and the names `chest.x`, `chest.y`, `chest.z` (or `chest_x`,
+    `chest x`, …) give the channels their names. If the times skip one or more samples, the recording has missing
+    samples (NaN) in their place.
 
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     dimensions
-        Columns a channel, 3 or 4; left out, as many as share a channel's name in the header, or else 3.
+        Number of columns per channel, 3 or 4. By default it is the number of columns with the same channel name in the
+        header, or 3.
     rate
-        Samples a second; needed when there is no column of times, and otherwise taken from its median step. Where
-        the times leave out a sample, one that is missing (NaN) is put.
+        Sampling rate in Hz. By default it is computed from the median time step, which needs a column of times.
     name
-        Name of the recording; the file's own when left out.
+        Name of the recording; by default the name of the file without its suffix.
     group
         Group of the recording.
 
     Raises
     ------
+    FileNotFoundError
+        If the file does not exist.
     ValueError
-        When something is not as it should be; names the file, the line and the column.
+        If the file is malformed; the message names the file, the line and the column.
 
     Examples
     --------
@@ -94,19 +109,19 @@ def read_csv(
     """
     path = Path(path)
     if rate is not None and not 0 < rate < math.inf:
-        raise ValueError(f"rate must be a positive number of Hz, got {rate}")
+        raise ValueError(f"rate: expected a positive number of Hz, got {rate}")
     table = _read(path)
     times, columns, values = table.split_time(path)
     dimensions, channels = _layout(path, columns, values.shape[1], dimensions)
     if rate is None:
         if times is None or len(times) < 2:
             raise ValueError(
-                f"{path}: has no column of times to take the rate from; add one named `time`, or give the rate in Hz "
-                "where that can be done (read_csv(…, rate=…), quatcast forecast --rate …)"
+                f"{path}: expected a column of times with two or more rows to compute the rate; add a column named "
+                "`time`, or give the rate in Hz (read_csv(…, rate=…) or quatcast forecast --rate …)"
             )
         rate = float(1.0 / np.median(np.diff(times)))
     if times is not None:
-        times, values = _filled(path, times, values)
+        times, values = _insert_missing(path, times, values)
     return Recording(
         name=path.stem if name is None else name,
         positions=values.reshape(len(values), -1, dimensions),
@@ -117,19 +132,17 @@ def read_csv(
     )
 
 
-def _filled(
-    path: Path, times: NDArray[np.float64], values: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Put missing samples where the times leave out one or more."""
+def _insert_missing(path: Path, times: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Insert rows of NaN where the times skip one or more samples."""
     if len(times) < 2:
         return times, values
     gaps = np.diff(times)
     steps = np.maximum(np.rint(gaps / np.median(gaps)), 1.0)
-    if steps.sum() >= MOST_FILLED * len(times):
+    if steps.sum() >= MAX_FILL_FACTOR * len(times):
         at = int(np.argmax(steps))
         raise ValueError(
-            f"{path}: its times leave out more samples than it has, {steps[at] - 1:.0f} of them between {times[at]:g} "
-            f"and {times[at + 1]:g} s; split it there"
+            f"{path}: expected times that skip fewer samples than the file has, got {steps[at] - 1:.0f} missing "
+            f"between {times[at]:g} and {times[at + 1]:g} s; split the file there"
         )
     index = np.concatenate([[0], np.cumsum(steps)]).astype(int)
     positions = np.full((index[-1] + 1, values.shape[1]), np.nan)
@@ -138,35 +151,34 @@ def _filled(
 
 
 class _Table(NamedTuple):
-    """Numbers of a file, the names of its columns (empty without a header) and the line that each row was on."""
+    """The contents of a file: the names of the columns (empty without a header), the rows, and their line numbers."""
 
     columns: list[str]
-    values: NDArray[np.float64]
+    values: Floats
     lines: list[int]
 
-    def split_time(self, path: Path) -> tuple[NDArray[np.float64] | None, list[str], NDArray[np.float64]]:
-        """Take the column of times out: times or None, other columns' names, their values."""
-        found = [i for i, column in enumerate(self.columns) if column.lower() in TIME_NAMES]
-        if not found:
+    def split_time(self, path: Path) -> tuple[Floats | None, list[str], Floats]:
+        """Return the times (None without a column of times), and the names and values of the other columns."""
+        at = next((i for i, column in enumerate(self.columns) if column.lower() in TIME_NAMES), None)
+        if at is None:
             return None, self.columns, self.values
-        at = found[0]
         times = self.values[:, at]
         wrong = np.flatnonzero(~(np.diff(times, prepend=-np.inf) > 0))
         if len(wrong):
             where = _where(path, self.lines[wrong[0]], at, self.columns)
-            raise ValueError(f"{where}: times must be given and increase, got {times[wrong[0]]}")
+            raise ValueError(f"{where}: expected increasing times, got {times[wrong[0]]}")
         return times, self.columns[:at] + self.columns[at + 1 :], np.delete(self.values, at, axis=1)
 
 
 def _read(path: Path) -> _Table:
-    """Split a file into its header and its numbers."""
+    """Read the header and the numbers of a file."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: there is no such file") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: is not UTF-8 text; save it as such") from None
-    # The last line tells: unlike a header, it holds numbers, and none of them a semicolon or a tab.
+        raise ValueError(f"{path}: expected UTF-8 text; save the file with this encoding") from None
+    # The last line shows the delimiter: unlike a header it consists of numbers, without semicolons or tabs.
     last = text.rstrip("\r\n").rpartition("\n")[2]
     delimiter = next((mark for mark in ";\t" if mark in last), ",")
     columns: list[str] = []
@@ -191,12 +203,12 @@ def _read(path: Path) -> _Table:
         rows.append(row)
         lines.append(line)
     if not rows:
-        raise ValueError(f"{path}: holds no samples")
+        raise ValueError(f"{path}: expected at least one row of numbers, got none")
     return _Table(columns, np.array(rows), lines)
 
 
 def _cells(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of every line that is not blank."""
+    """Yield the line number and the cells of every line that is not blank."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         for cells in reader:
@@ -207,7 +219,7 @@ def _cells(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[st
 
 
 def _number(cell: str, delimiter: str) -> float | None:
-    """Value of a cell, NaN when it is empty, None when it is not a number."""
+    """Return the value of a cell: NaN if it is empty, None if it is not a number."""
     cell = cell.strip() if delimiter == "," else cell.strip().replace(",", ".")
     try:
         return float(cell) if cell else math.nan
@@ -220,9 +232,9 @@ def _where(path: Path, line: int, at: int, columns: list[str]) -> str:
 
 
 def _layout(path: Path, columns: list[str], width: int, dimensions: int | None) -> tuple[int, tuple[str, ...]]:
-    """Coordinates a channel, and the channels' names where the header gives them."""
+    """Return the number of coordinates per channel, and the names of the channels if the header has them."""
     if dimensions not in (None, 3, 4):
-        raise ValueError(f"dimensions must be 3 or 4, got {dimensions}")
+        raise ValueError(f"dimensions: expected 3 or 4, got {dimensions}")
     prefixes = (re.sub(r"(?i)(?<=.)[._ ][wxyz]$", "", column) for column in columns)
     runs = [(prefix, len(list(same))) for prefix, same in groupby(prefixes)]
     sizes = {size for _, size in runs}
@@ -231,7 +243,7 @@ def _layout(path: Path, columns: list[str], width: int, dimensions: int | None) 
     dimensions = dimensions or 3
     if width == 0 or width % dimensions:
         raise ValueError(
-            f"{path}: {width} columns of positions do not divide into channels of {dimensions}; "
+            f"{path}: expected {dimensions} columns of positions per channel, got {width} columns in all; "
             "give the number of dimensions, 3 or 4, or name the columns CHANNEL.x, CHANNEL.y, …"
         )
     return dimensions, ()

@@ -1,4 +1,4 @@
-"""Fetch published files into a cache folder: checked by sha256, taken up again where a download stopped."""
+"""Download of published files into a cache folder, with checksums and resumption."""
 
 from __future__ import annotations
 
@@ -10,14 +10,29 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: the environment's QUATCAST_CACHE, or the user's own cache folder."""
+    """Return the folder of downloaded files: the environment variable QUATCAST_CACHE, or the cache of the user.
+
+    Examples
+    --------
+    >>> import os
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, QUATCAST_CACHE="downloads"):
+    ...     cache_folder().name
+    'downloads'
+    """
     import pooch
 
     return Path(os.environ.get("QUATCAST_CACHE") or pooch.os_cache("quatcast"))
 
 
 def is_complete(folder: Path, checksums: Mapping[str, str]) -> bool:
-    """Whether the folder holds every file with the content that its sha256 stands for."""
+    """Return whether a folder contains every file with the given sha256 checksum.
+
+    Examples
+    --------
+    >>> is_complete(Path("no-such-folder"), {"file.csv": "0" * 64})
+    False
+    """
     import pooch
 
     paths = ((folder / name, checksum) for name, checksum in checksums.items())
@@ -33,30 +48,36 @@ def download(
     retries: int = 3,
     timeout: float = 30.0,
 ) -> None:
-    """Bring a folder up to date with published files.
+    """Download the published files that a folder does not yet contain.
 
-    A file that is there with the right content is not fetched again. A file takes its name only after its
-    checksum was found right: a cut connection or a killed process leaves nothing that is trusted later.
+    A file that is present with the correct checksum is not downloaded again. A new file gets its name only after its
+    checksum has been verified, so that an interrupted download or process leaves no incomplete file behind.
 
     Parameters
     ----------
     checksums
         File name → sha256.
     base_url
-        What the quoted file names are appended to.
+        Address to which the quoted file names are appended.
     folder
-        Where to; made when it is not there.
+        Target folder, which is created if it does not exist.
     progress
-        Show a progress bar with the time left on standard error.
+        Show a progress bar with the remaining time on standard error.
     retries
-        How often a file is tried again after a failure.
+        Number of further attempts after a failure, per file.
     timeout
         Seconds to wait for an answer of the server.
 
     Raises
     ------
     ConnectionError
-        When a file cannot be had, in one sentence that names it. What arrived before stays.
+        If a file could not be downloaded; the message names it. The files that were downloaded before are kept.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     download({}, "https://example.org", Path(folder))
     """
     import pooch
     import requests
@@ -67,7 +88,7 @@ def download(
         registry={name: f"sha256:{checksum}" for name, checksum in checksums.items()},
         retry_if_failed=retries,
     )
-    # One session for all files: it keeps the connection open, and closes it whatever happens (pooch's own does not).
+    # One session for all files keeps the connection open, and always closes it; the downloader of pooch does not.
     with requests.Session() as session, _quiet(pooch.get_logger()):
 
         def get(url: str, output: str, _: object) -> None:
@@ -87,8 +108,8 @@ def _reason(error: Exception) -> str:
     if answer is not None:
         return f"the server answered {answer.status_code} {answer.reason}"
     if isinstance(error, OSError):
-        return "the connection failed or was cut"
-    return "what arrived is not the published file (its sha256 is another)"
+        return "the connection failed or was interrupted"
+    return "the received file does not have the published sha256 checksum"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The ExtMarker recordings: three markers on chest and abdomen, nine sequences, downloaded on first use."""
+"""The ExtMarker recordings: nine recordings of three markers on chest and abdomen, downloaded at first use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quatcast.data.download import cache_folder, download, is_complete
 from quatcast.data.recording import Recording
+from quatcast.data.registry import Source, register_source
+from quatcast.typing import Floats
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +22,7 @@ CITATION = (
     "Respiratory Motion for Controlling Radiotherapy Treatment: an algorithmic approach, Baltic Institute of "
     "Advanced Technologies; distributed by M. Pohl et al. (doi 10.1016/j.cmpb.2022.106908) under CC BY 4.0"
 )
-"""Whom to cite when the recordings are used."""
+"""Reference to cite when the recordings are used."""
 
 BASE_URL = quote(
     "https://raw.githubusercontent.com/"
@@ -30,7 +31,7 @@ BASE_URL = quote(
     "Original data/",
     safe=":/",
 )
-"""The folder of the files at the commit that the checksums were taken from."""
+"""Address of the folder of the files, at the commit to which the checksums belong."""
 
 CHECKSUMS = {
     "201205101519-LAC-1-T-222-6.csv": "fbab2db89dfabbb92dc6b9c597023baee0a453a3bef9bec74cccc21da930b6eb",
@@ -61,56 +62,74 @@ CHECKSUMS = {
     "201205181220-UAC-1-N-306-6.csv": "741e46edb37c430126db26c59fb82be928994daa7d2034670ba1710f2793bb1d",
     "201205181220-UCC-1-N-306-6.csv": "e0bbbd53239b6d6c2210e3ea94fddce6cafde0b0b4ba277ff5fba99d94b526a2",
 }
-"""File name → sha256. The first twelve characters of a name say the recording, the next word the marker."""
+"""File name → sha256. The first twelve characters of a name identify the recording, the next word the marker."""
 
 FRAMES_PER_SECOND = 60.0
-"""Of the camera's frame counter; a sample is taken every sixth frame, now and then after seven."""
+"""Rate of the frame counter of the camera. Samples are six frames apart, occasionally seven."""
 RATE = 10.0
+"""Nominal sampling rate in Hz."""
 
 
 def extmarker(
     path: str | os.PathLike[str] | None = None, *, progress: bool = False, base_url: str | None = None
 ) -> list[Recording]:
-    """Return the nine ExtMarker recordings, prepared as in the published work.
+    """Load the nine ExtMarker recordings, preprocessed as in the published work.
 
-    Time is the camera's frame counter over 60 (the time stamps are wrong on interpolated rows). The last row
-    of every file is dropped (five recordings end in a row of zeros) and the first sample subtracted. Axes are
-    superior-inferior, left-right and antero-posterior, in mm. Sequences 2, 5, 6, 8 and 9 are regular.
+    The time is the frame counter of the camera divided by 60, because the time stamps of interpolated rows are wrong.
+    The last row of every file is dropped, because five recordings end with a row of zeros. The first sample is
+    subtracted. The axes are superior-inferior, left-right and antero-posterior, in mm. Recordings 2, 5, 6, 8 and 9 are
+    regular.
 
     Parameters
     ----------
     path
-        A folder that holds the 27 files. Without it, the cache folder is looked into (the environment's
-        QUATCAST_CACHE, or the user's cache), and the files are downloaded when they are not there.
+        Folder that contains the 27 files. By default the files are read from the cache (the folder in the environment
+        variable QUATCAST_CACHE, or the cache of the user), into which they are downloaded if they are missing.
     progress
-        Show the download, and afterwards whom to cite, on standard error.
+        Show the progress of a download, and the reference to cite, on standard error.
     base_url
-        Another place to download from; so does the environment's QUATCAST_EXTMARKER_URL.
+        Address of a mirror. The environment variable QUATCAST_EXTMARKER_URL has the same effect.
 
     Raises
     ------
     FileNotFoundError
-        When a file is missing in `path`.
+        If a file is missing in `path`.
     ConnectionError
-        When the download failed. What arrived is kept: the next call goes on from there.
+        If the download failed. Files that have arrived are kept, and the next call downloads the others.
     ValueError
-        When a file is not what it should be; names file and line.
+        If a file is malformed; the message names the file and the line.
 
     References
     ----------
-    See `CITATION`. Published under CC BY 4.0.
+    See `CITATION`. The recordings are published under CC BY 4.0.
+
+    Examples
+    --------
+    >>> extmarker("path/to/folder")
+    Traceback (most recent call last):
+    FileNotFoundError: path/to/folder: expected the 27 ExtMarker files, but ... and 26 more files not found there
     """
     folder = cached(progress=progress, base_url=base_url) if path is None else Path(path)
     missing = [name for name in CHECKSUMS if not (folder / name).is_file()]
     if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise FileNotFoundError(f"{folder} is not the ExtMarker folder: {missing[0]}{more} not found there")
+        more = f" and {len(missing) - 1} more files" if len(missing) > 1 else ""
+        raise FileNotFoundError(f"{folder}: expected the 27 ExtMarker files, but {missing[0]}{more} not found there")
     sequences = groupby(sorted(CHECKSUMS), key=lambda name: name[:12])
     return [_sequence(i, [folder / name for name in names]) for i, (_, names) in enumerate(sequences, start=1)]
 
 
 def cached(*, progress: bool = False, base_url: str | None = None, retries: int = 3) -> Path:
-    """Return the cache's folder of the 27 files, downloading those that it lacks."""
+    """Return the folder of the 27 files in the cache, into which missing files are downloaded.
+
+    The parameters and errors are those of `extmarker`; `retries` is the number of further attempts per file.
+
+    Examples
+    --------
+    >>> from unittest.mock import patch
+    >>> with patch(f"{cached.__module__}.is_complete", return_value=True):  # as if all files were in the cache
+    ...     cached().name
+    'extmarker'
+    """
     folder = cache_folder() / "extmarker"
     if is_complete(folder, CHECKSUMS):
         return folder
@@ -119,7 +138,7 @@ def cached(*, progress: bool = False, base_url: str | None = None, retries: int 
         download(CHECKSUMS, url, folder, progress=progress, retries=retries)
     except ConnectionError as error:
         raise ConnectionError(
-            f"{error}; try again to go on where it stopped, or give the folder of a copy of the files"
+            f"{error}; try again to download the remaining files, or give the folder of a copy of the files"
         ) from error
     notice = f"If you use the ExtMarker recordings, please cite: {CITATION}"
     logger.info(notice)
@@ -131,13 +150,13 @@ def cached(*, progress: bool = False, base_url: str | None = None, retries: int 
 
 
 def _sequence(number: int, paths: list[Path]) -> Recording:
-    """Read the files of one recording, one a marker."""
+    """Read the files of one recording, one per marker."""
     tag = paths[0].name.split("-")[3]
     tables = [_table(path) for path in paths]
     frames = tables[0][:, 0]
     for path, table in zip(paths, tables, strict=True):
         if not np.array_equal(table[:, 0], frames):
-            raise ValueError(f"{path}: its frames are not those of {paths[0].name}, the same recording")
+            raise ValueError(f"{path}: expected the frames of {paths[0].name}, got others; both are one recording")
     positions = np.stack([table[:, 1:] for table in tables], axis=1)
     return Recording(
         name=f"extmarker-{number}-{tag}",
@@ -149,13 +168,13 @@ def _sequence(number: int, paths: list[Path]) -> Recording:
     )
 
 
-def _table(path: Path) -> NDArray[np.float64]:
-    """Read frame, x, y and z of all rows but the last."""
+def _table(path: Path) -> Floats:
+    """Read the columns frame, x, y and z of all rows except the last."""
     header, *lines = path.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
     if header.replace('"', "").split(";") != ["Frame", "Timestamp", "x", "y", "z"]:
-        raise ValueError(f'{path}, line 1: the header must be "Frame";"Timestamp";"x";"y";"z", got {header!r}')
+        raise ValueError(f'{path}, line 1: expected the header "Frame";"Timestamp";"x";"y";"z", got {header!r}')
     if len(lines) < 2:
-        raise ValueError(f"{path}: holds no samples")
+        raise ValueError(f"{path}: expected at least two rows of numbers, got {len(lines)}")
     rows = []
     for number, line in enumerate(lines[:-1], start=2):
         try:
@@ -164,5 +183,16 @@ def _table(path: Path) -> NDArray[np.float64]:
         except ValueError:
             raise ValueError(f"{path}, line {number}: expected Frame;Timestamp;x;y;z, got {line!r}") from None
         if not np.isfinite(rows[-1]).all() or (len(rows) > 1 and rows[-1][0] <= rows[-2][0]):
-            raise ValueError(f"{path}, line {number}: frames must increase and numbers be finite, got {line!r}")
+            raise ValueError(f"{path}, line {number}: expected increasing frames and finite numbers, got {line!r}")
     return np.array(rows)
+
+
+register_source(
+    Source(
+        name="extmarker",
+        title="nine recordings of three markers on chest and abdomen, 10 Hz",
+        load=lambda *, data_dir=None, progress=False: extmarker(data_dir, progress=progress),
+        citation=CITATION,
+        needs_download=lambda: not is_complete(cache_folder() / "extmarker", CHECKSUMS),
+    )
+)

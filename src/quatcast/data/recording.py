@@ -1,31 +1,39 @@
-"""What every source of data gives: positions of some channels over time."""
+"""The recording of a signal: the positions of one or more channels over time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from quatcast.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Positions of one or more channels (markers, sensors) over time. Its arrays are read-only copies.
+    """Positions of one or more channels (markers, sensors) over time.
+
+    The arrays of a recording are read-only copies of those that are given.
 
     Parameters
     ----------
     name
-        What to call it in tables and file names.
+        Name of the recording in tables and file names.
     positions
-        Array (samples, channels, 3 or 4), in mm. NaN is a missing sample; infinity is refused.
+        Array (samples, channels, 3 or 4), in mm. NaN marks missing samples; infinite values are refused.
     times
-        Array (samples,) in seconds, increasing.
+        Increasing times of the samples in seconds, array (samples,).
     rate
         Nominal sampling rate in Hz.
     group
-        Recordings of one group are averaged together: "regular", "irregular" or any other word.
+        Group of the recording: "regular", "irregular" or any other word. Results are averaged per group.
     channels
-        One name a channel; "channel1", "channel2", … when left out.
+        One name per channel; by default "channel1", "channel2", …
+
+    Raises
+    ------
+    ValueError
+        If an argument is malformed; the message names the recording, the argument, the position and the value.
 
     Examples
     --------
@@ -37,8 +45,8 @@ class Recording:
     """
 
     name: str
-    positions: NDArray[np.float64]
-    times: NDArray[np.float64]
+    positions: Floats
+    times: Floats
     rate: float
     group: str = ""
     channels: tuple[str, ...] = ()
@@ -47,33 +55,34 @@ class Recording:
         positions = np.array(self.positions, dtype=float)
         times = np.array(self.times, dtype=float)
         if positions.ndim != 3 or positions.shape[2] not in (3, 4) or 0 in positions.shape:
-            raise self._refusal(f"positions must have shape (samples, channels, 3 or 4), got {positions.shape}")
+            raise self._error(f"positions: expected shape (samples, channels, 3 or 4), got {positions.shape}")
         channels = tuple(self.channels) or tuple(f"channel{i + 1}" for i in range(positions.shape[1]))
         self._check(positions, times, channels)
         positions.flags.writeable = times.flags.writeable = False
         for field, value in (("positions", positions), ("times", times), ("channels", channels)):
             object.__setattr__(self, field, value)
 
-    def _check(self, positions: NDArray[np.float64], times: NDArray[np.float64], channels: tuple[str, ...]) -> None:
+    def _check(self, positions: Floats, times: Floats, channels: tuple[str, ...]) -> None:
         if times.shape != positions.shape[:1]:
-            raise self._refusal(f"{len(positions)} samples need times of shape ({len(positions)},), got {times.shape}")
+            raise self._error(f"times: expected shape ({len(positions)},), one per sample, got {times.shape}")
         if len(channels) != positions.shape[1] or len(set(channels)) != len(channels):
-            raise self._refusal(f"{positions.shape[1]} channels need as many different names, got {channels}")
+            raise self._error(f"channels: expected {positions.shape[1]} different names, got {channels}")
         if not (np.isfinite(self.rate) and self.rate > 0):
-            raise self._refusal(f"rate must be a positive number of Hz, got {self.rate}")
+            raise self._error(f"rate: expected a positive number of Hz, got {self.rate}")
         infinite = np.argwhere(np.isinf(positions))
         if len(infinite):
             t, c, axis = infinite[0]
-            raise self._refusal(
-                f"infinity at sample {t}, channel {channels[c]!r}, axis {axis}; NaN marks a missing sample"
+            raise self._error(
+                f"positions: expected finite values, or NaN for a missing sample, got {positions[t, c, axis]} "
+                f"at sample {t}, channel {channels[c]!r}, axis {axis}"
             )
         increasing = np.isfinite(times) & (np.diff(times, prepend=-np.inf) > 0)
         if not increasing.all():
             t = int(np.argmin(increasing))
-            raise self._refusal(f"times must be finite and increase, but not so at sample {t}: {times[t]}")
+            raise self._error(f"times: expected finite increasing values, got {times[t]} at sample {t}")
 
-    def _refusal(self, what: str) -> ValueError:
-        return ValueError(f"recording {self.name!r}: {what}")
+    def _error(self, message: str) -> ValueError:
+        return ValueError(f"recording {self.name!r}: {message}")
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -85,10 +94,10 @@ class Recording:
 
     @property
     def dimensions(self) -> int:
-        """Coordinates a channel: 3 or 4."""
+        """Number of coordinates per channel, 3 or 4."""
         return int(self.positions.shape[2])
 
     @property
     def duration(self) -> float:
-        """Seconds from the first sample to the last."""
+        """Time from the first to the last sample in seconds."""
         return float(self.times[-1] - self.times[0])

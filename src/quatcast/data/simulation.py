@@ -1,4 +1,4 @@
-"""Nine simulated recordings of breathing, the default data set: like ExtMarker, but nobody's chest."""
+"""Nine simulated recordings of breathing that resemble the ExtMarker recordings. They are the default data set."""
 
 from __future__ import annotations
 
@@ -10,37 +10,48 @@ import numpy as np
 from quatcast.data.breathing import Random, Rhythm, breathe, episodes, shifts, wander
 from quatcast.data.corruption import corrupt
 from quatcast.data.recording import Recording
+from quatcast.data.registry import Source, register_source
 from quatcast.typing import Floats
 
 RATE = 10.0
-LONGEST = 1e6
-"""Seconds of a recording, some eleven days; what is longer would not fit into memory."""
+"""Sampling rate in Hz."""
+MAX_SECONDS = 1e6
+"""Maximum duration of a recording, about eleven days; a longer recording would not fit into memory."""
 RESOLUTION = 0.1
-"""Of the camera, in mm."""
+"""Resolution of the simulated camera in mm."""
 CHANNELS = ("lower abdomen", "upper abdomen", "chest")
 
 BREATH = np.array([[0.28, 0.10, 1.0], [0.36, 0.08, 0.62], [0.25, 0.06, 0.25]])
-"""Motion of each marker along each axis in a breath, as a part of the first marker's antero-posterior motion."""
+"""Motion per marker and axis during a breath, relative to the antero-posterior motion of the first marker."""
 DEEP = np.array([[0.45, 0.18, 0.9], [0.6, 0.2, 1.2], [1.0, 0.2, 1.1]])
-"""The same in breaths as deep as can be, chest and abdomen together."""
+"""The same for very deep breaths, in which chest and abdomen move together."""
 EVENT = np.array([[-0.10, 0.25, 0.50], [-0.50, 0.25, 0.45], [-0.80, 0.30, -0.30]])
-"""The same in a talk, laugh or cough: the chest goes the other way."""
+"""The same for talking, laughing and coughing, in which the chest moves in the opposite direction."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One person on the couch: rhythm, size of the motion, and what happens how often.
+    """A simulated person: rhythm and size of the breathing, and frequency and size of other motion.
 
     Parameters
     ----------
     name, group, seconds
-        Of the recording.
+        Name, group and duration of the recording.
+    rhythm
+        Statistics of the breathing.
     depth
-        Mean antero-posterior motion of the first marker in a breath, in mm.
+        Mean antero-posterior motion of the first marker during a breath, in mm.
     drift, shift
         Size of the slow drift and of changes of posture, in mm.
     events
-        Kind of event → (mean seconds from one to the next, size in mm).
+        Kind of event → (mean interval in seconds, size in mm).
+    breath
+        Relative motion of each marker along each axis during a breath.
+
+    Examples
+    --------
+    >>> Subject("calm", "regular", 60.0, Rhythm(period=5.0), depth=10.0).drift
+    0.4
     """
 
     name: str
@@ -72,25 +83,26 @@ SUBJECTS = (
 def simulated(
     seed: int = 0, *, seconds: float | None = None, glitches: float = 0.0, dropouts: float = 0.0
 ) -> list[Recording]:
-    """Simulate nine recordings of three markers at 10 Hz, of the kinds, order and lengths of `extmarker`.
+    """Simulate nine recordings of three markers at 10 Hz, with the groups, order and lengths of `extmarker`.
 
-    Breaths vary in period and depth and rise faster than they fall; baselines drift and jump; people talk, laugh,
-    cough and pause. Every marker follows with its own gain, direction and delay. Positions are multiples of
-    0.1 mm and start at zero.
+    The breaths vary in period and depth, and inhalation is faster than exhalation. The baseline drifts and jumps. The
+    subjects pause, talk, laugh and cough. Every marker has its own gain, direction and delay. The positions are
+    multiples of 0.1 mm and start at zero.
 
     Parameters
     ----------
     seed
-        Other seeds are other people. The same seed gives the same numbers.
+        Seed of the random generators. The same seed gives the same numbers, another seed simulates other persons.
     seconds
-        Length of every recording instead of its own (73 to 320 s). Longer recordings begin with the shorter ones.
+        Duration of every recording; by default each has its own (73 to 320 s). A longer recording begins with the
+        samples of a shorter one.
     glitches, dropouts
-        Probabilities that a sample of a marker lies by 30 mm, or is missing; see `corrupt`.
+        Probabilities that a sample of a marker is displaced by 30 mm, or missing; see `corrupt`.
 
     References
     ----------
     A. E. Lujan et al., "A method for incorporating organ motion due to breathing into 3D dose calculations",
-    Med. Phys. 26 (1999), for the shape of a breath.
+    Med. Phys. 26 (1999). The shape of a breath is a variant of their model.
 
     Examples
     --------
@@ -100,8 +112,8 @@ def simulated(
     >>> [recording.group[0] for recording in recordings]
     ['i', 'r', 'i', 'i', 'r', 'r', 'i', 'r', 'r']
     """
-    if seconds is not None and not 1 / RATE <= seconds <= LONGEST:
-        raise ValueError(f"seconds must be at least one sample ({1 / RATE} s) and at most {LONGEST:g}, got {seconds}")
+    if seconds is not None and not 1 / RATE <= seconds <= MAX_SECONDS:
+        raise ValueError(f"seconds: expected a duration from {1 / RATE} to {MAX_SECONDS:g} s, got {seconds}")
     recordings = []
     for number, subject in enumerate(SUBJECTS, start=1):
         times = np.arange(round((seconds or subject.seconds) * RATE)) / RATE
@@ -118,7 +130,7 @@ def simulated(
 
 
 def _positions(rng: Random, subject: Subject, times: Floats) -> Floats:
-    """Positions (times, markers, 3) of one subject."""
+    """Return the positions (times, markers, 3) of one subject."""
     body, rhythm, slow, posture, fast, heart, *kinds = rng.spawn(6 + len(subject.events))
     shape = (len(times), *subject.breath.shape)
     breath = subject.depth * subject.breath * np.exp(0.2 * body.standard_normal(subject.breath.shape))
@@ -140,3 +152,12 @@ def _positions(rng: Random, subject: Subject, times: Floats) -> Floats:
     positions += 0.08 * beat[:, None, None]
     steps = np.round((positions - positions[0]) / RESOLUTION)
     return np.asarray(steps * RESOLUTION)
+
+
+register_source(
+    Source(
+        name="simulated",
+        title="nine recordings of simulated breathing, three markers, 10 Hz",
+        load=lambda *, data_dir=None, progress=False: simulated(),
+    )
+)

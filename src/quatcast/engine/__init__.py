@@ -1,1 +1,1 @@
-"""Private numerics of recurrent networks: cells, exact real-time recurrent learning, replay."""
+"""Private numerics of recurrent networks: cells, exact real-time recurrent learning, low-rank weights, replay."""

@@ -1,7 +1,7 @@
 """Split activations: one real function, applied to each component of a number.
 
 For a quaternion q = a + bi + cj + dk the split activation is Φ(q) = φ(a) + φ(b)i + φ(c)j + φ(d)k (paper,
-appendix B). Component-first arrays make that φ of the array, and its derivative the array of slopes φ′.
+appendix B). On component-first arrays this is φ of the array, and its derivative is the array of slopes φ′.
 """
 
 from __future__ import annotations
@@ -13,26 +13,36 @@ from typing import Any
 from quatcast.algebra import namespace
 from quatcast.typing import Array
 
-Pair = tuple[Callable[[Array], Array], Callable[[Array], Array]]
+Function = Callable[[Array], Array]
+Pair = tuple[Function, Function]
 
 
 @dataclass(frozen=True)
 class Activation:
     """A real function φ and its slope.
 
-    `slope(f, h)` is φ′(f) where h = φ(f): most slopes are cheaper from h.
+    `slope(f, h)` is φ′(f) where h = φ(f): most slopes are cheaper to compute from h.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = Activation("square", lambda f: f * f, lambda f, h: 2 * f)
+    >>> square.slope(np.array([3.0]), np.array([9.0]))
+    array([6.])
     """
 
     name: str
-    value: Callable[[Array], Array]
+    value: Function
     slope: Callable[[Array, Array], Array]
 
 
-def _tanh(f: Array) -> Array:
+def tanh(f: Array) -> Array:
+    """Hyperbolic tangent."""
     return namespace(f).tanh(f)
 
 
-def _sigmoid(f: Array) -> Array:
+def sigmoid(f: Array) -> Array:
+    """Logistic function 1/(1 + exp(−f)), in a form that does not overflow."""
     return 0.5 * (1.0 + namespace(f).tanh(0.5 * f))
 
 
@@ -45,16 +55,44 @@ def _step(f: Array) -> Array:
     return xp.astype(f > 0.0, f.dtype)
 
 
-_KNOWN = {
-    "tanh": Activation("tanh", _tanh, lambda f, h: 1.0 - h * h),
-    "sigmoid": Activation("sigmoid", _sigmoid, lambda f, h: h * (1.0 - h)),
+_registry = {
+    "tanh": Activation("tanh", tanh, lambda f, h: 1.0 - h * h),
+    "sigmoid": Activation("sigmoid", sigmoid, lambda f, h: h * (1.0 - h)),
     "relu": Activation("relu", _relu, lambda f, h: _step(f)),
     "identity": Activation("identity", lambda f: f, lambda f, h: 0.0 * f + 1.0),
 }
 
 
+def register_activation(name: str, function: Function, derivative: Function) -> None:
+    """Make an activation available by name, so that learners that use it can be saved and loaded.
+
+    Parameters
+    ----------
+    name
+        A name that is not taken yet. Registering the same functions under the same name again is allowed.
+    function, derivative
+        φ and φ′, functions of one array of any library. The derivative may return a single number.
+
+    Examples
+    --------
+    >>> def softsign(f):
+    ...     return f / (1 + abs(f))
+    >>> def softsign_slope(f):
+    ...     return 1 / (1 + abs(f)) ** 2
+    >>> register_activation("softsign", softsign, softsign_slope)
+    >>> activation("softsign").value(1.0)
+    0.5
+    """
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"name: expected a word, got {name!r}")
+    made = _of_pair(name, (function, derivative))
+    known = _registry.setdefault(name, made)
+    if known.value is not function:
+        raise ValueError(f"name: {name!r} is the name of another activation already, choose another one")
+
+
 def activation(choice: str | Pair) -> Activation:
-    """Activation by name, or from a pair of functions (φ, φ′) of one array.
+    """Return an activation by name, or build one from a pair of functions (φ, φ′) of one array.
 
     Examples
     --------
@@ -66,11 +104,14 @@ def activation(choice: str | Pair) -> Activation:
     array([0.5])
     """
     if isinstance(choice, str):
-        if choice not in _KNOWN:
-            raise ValueError(f"activation: {choice!r} is not one of {', '.join(_KNOWN)}")
-        return _KNOWN[choice]
-    functions: Any = choice
-    if not (isinstance(functions, tuple) and len(functions) == 2 and all(callable(f) for f in functions)):
-        raise ValueError(f"activation: a name or a pair (function, derivative), not {choice!r}")
-    function, derivative = functions
-    return Activation("custom", function, lambda f, h: derivative(f) + 0.0 * f)
+        if choice not in _registry:
+            raise ValueError(f"activation: expected one of {', '.join(_registry)}, got {choice!r}")
+        return _registry[choice]
+    return _of_pair("custom", choice)
+
+
+def _of_pair(name: str, pair: Any) -> Activation:
+    if not (isinstance(pair, tuple) and len(pair) == 2 and all(callable(f) for f in pair)):
+        raise ValueError(f"activation: expected a name or a pair (function, derivative), got {pair!r}")
+    function, derivative = pair
+    return Activation(name, function, lambda f, h: derivative(f) + 0.0 * f)

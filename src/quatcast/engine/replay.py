@@ -1,42 +1,49 @@
-"""Learning again from the past: windows of matured samples, drawn at random and run with today's weights.
+"""Replay: learning again from windows of past samples, drawn at random and run with the present weights.
 
-One pass over a signal teaches a network little of what the signal holds. A replay draws moments that have long had
-their target, lets the network run over the inputs before each from a state of zero, and returns the gradient of the
-mean loss over them. Unlike the walk of `quatcast.engine.rtrl`, all steps of a window use the same weights, so each
-layer's weights are turned into plain real matrices once and everything is ordinary back-propagation through a short
-window.
+One pass over a signal uses little of what it contains. A replay draws moments whose target is known, runs the network
+from a state of zero over the inputs before each, and returns the gradient of the mean loss over them. Unlike in the
+walk of `quatcast.engine.rtrl`, all steps of a window use the same weights, so the weights of each layer are converted
+to plain real matrices once, and the rest is ordinary back-propagation through a short window.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from quatcast.algebra import namespace, reshape
-from quatcast.engine.rtrl import Engine, Network
+from quatcast.algebra import Algebra, namespace, reshape, total
+from quatcast.checkpoint import Checkpointable, State
+from quatcast.engine.cells import Saved
+from quatcast.engine.parameters import Layout
+from quatcast.engine.rtrl import Engine
 from quatcast.engine.sliding_window import SlidingWindow
-from quatcast.training.losses import Loss, State
 from quatcast.typing import Array, Floats
 
 
 @dataclass(frozen=True)
-class Replay:
-    """How much a learner replays after each sample.
+class Replay(Checkpointable):
+    """Settings of the replays of a recurrent learner.
 
     Parameters
     ----------
     updates
-        Steps of the optimiser after each sample.
+        Number of steps of the optimizer after each sample.
     batch
-        Windows whose mean gradient makes one step.
+        Number of windows whose mean gradient makes one step.
     window
-        Inputs that each window runs over.
+        Number of inputs of each window.
     memory
-        Samples that can be drawn; older ones are forgotten.
+        Number of samples that can be drawn; older ones are forgotten.
     seed
         Seed of the draws. All runs replay the same windows.
+
+    Examples
+    --------
+    >>> from quatcast import Adam, QRNN
+    >>> learner = QRNN((5,), optimizer=Adam(0.01), replay=Replay(updates=2, batch=8, window=6))
     """
 
     updates: int = 1
@@ -49,131 +56,248 @@ class Replay:
         for name in ("updates", "batch", "window", "memory"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name}: a positive whole number, not {value!r}")
+                raise ValueError(f"{name}: expected a positive whole number, got {value!r}")
         if not isinstance(self.seed, int) or self.seed < 0:
-            raise ValueError(f"seed: a whole number from 0, not {self.seed!r}")
+            raise ValueError(f"seed: expected a whole number from 0, got {self.seed!r}")
         if self.memory < self.window:
-            raise ValueError(f"memory: at least one window of {self.window}, not {self.memory}")
+            raise ValueError(f"memory: expected at least one window of {self.window}, got {self.memory}")
 
 
-class Memory:
+class Draw(NamedTuple):
+    """Windows drawn for one step of the optimizer.
+
+    Attributes
+    ----------
+    inputs
+        (window, batch, d, m), the oldest step first; (window, batch, d − 1, m) if the first component is zero
+        everywhere, so that products with it are left out.
+    targets
+        Targets (batch, d, p) of the last inputs.
+    observed
+        (batch, 1, p): 1 where a target was observed, otherwise 0.
+    """
+
+    inputs: Array
+    targets: Array
+    observed: Array
+
+
+@dataclass
+class Memory(State):
     """The last inputs and targets, to draw windows from.
+
+    `pure` tells whether the first component of all inputs so far was zero, as it is for points in space.
 
     Examples
     --------
-    >>> memory = Memory(Replay(batch=2, window=3, memory=5))
+    >>> replay = Replay(batch=2, window=3, memory=5)
+    >>> memory = Memory.of(replay)
     >>> for t in range(9):
     ...     memory.append(np.full((1, 1), float(t)), np.full((1, 1), -float(t)), None)
-    >>> inputs, targets, present = memory.draw()
-    >>> inputs.shape, bool((inputs[:, -1] == -targets).all())
-    ((2, 3, 1, 1), True)
+    >>> ((inputs, targets, observed),) = memory.draw(replay)
+    >>> inputs.shape, bool((inputs[-1] == -targets).all())
+    ((3, 2, 1, 1), True)
     """
 
-    def __init__(self, replay: Replay) -> None:
-        self.replay = replay
-        self.rng = np.random.default_rng(replay.seed)
-        self.inputs, self.targets, self.present = (SlidingWindow(replay.memory) for _ in range(3))
+    inputs: SlidingWindow
+    targets: SlidingWindow
+    observed: SlidingWindow
+    rng: np.random.Generator
+    pure: bool = True
 
-    def append(self, u: Floats, d: Floats, present: Floats | None) -> None:
-        """Keep a stacked input (d, m), its target (d, p), and which numbers of the target count (p,)."""
+    @classmethod
+    def of(cls, replay: Replay) -> Self:
+        """Begin with an empty memory."""
+        inputs, targets, observed = (SlidingWindow(replay.memory) for _ in range(3))
+        return cls(inputs, targets, observed, np.random.default_rng(replay.seed))
+
+    def append(self, u: Floats, d: Floats, observed: Floats | None) -> None:
+        """Add a stacked input (d, m), its target (d, p), and which numbers of the target were observed (p,)."""
         self.inputs.append(u)
         self.targets.append(d)
-        self.present.append(np.ones(d.shape[-1]) if present is None else present)
+        self.observed.append(np.ones(d.shape[-1]) if observed is None else observed)
+        self.pure = self.pure and not u[0].any()
 
-    @property
-    def ready(self) -> bool:
-        """Whether there is a whole window."""
-        return len(self.inputs) >= self.replay.window
-
-    def draw(self) -> tuple[Floats, Floats, Floats]:
-        """Windows (batch, window, d, m), the targets (batch, d, p) of their last inputs, and what of them counts."""
-        n = self.replay.window
-        last = self.rng.integers(n - 1, len(self.inputs), size=self.replay.batch)
-        windows = self.inputs.rows[last[:, None] + np.arange(1 - n, 1)]
-        return windows, self.targets.rows[last], self.present.rows[last][:, None, :]
-
-    def state(self) -> dict[str, Any]:
-        """Everything, as a tree of arrays and plain values."""
-        return {
-            "inputs": self.inputs.rows.copy(),
-            "targets": self.targets.rows.copy(),
-            "present": self.present.rows.copy(),
-            "rng": self.rng.bit_generator.state,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what `state` gave."""
-        self.inputs.rows, self.targets.rows = state["inputs"], state["targets"]
-        self.present.rows = state["present"]
-        self.rng.bit_generator.state = state["rng"]
+    def draw(self, replay: Replay) -> list[Draw]:
+        """Draw the windows of each update, or nothing as long as there is no whole window."""
+        n, rows = replay.window, self.inputs.rows
+        if len(rows) < n:
+            return []
+        last = self.rng.integers(n - 1, len(rows), size=(replay.updates, replay.batch))
+        first = 1 if self.pure and rows.shape[1] > 1 else 0
+        inputs = rows[last[:, None, :] + np.arange(1 - n, 1)[:, None], first:]
+        targets, observed = self.targets.rows[last], self.observed.rows[last][:, :, None, :]
+        return [Draw(*arrays) for arrays in zip(inputs, targets, observed, strict=True)]
 
 
 def window_gradients(
-    engine: Engine, net: Network, loss: Loss, state: State, windows: Array, targets: Array, present: Array
-) -> list[Array]:
-    """Gradient of the mean loss over windows (batch, n, d, m) whose last outputs should be targets (batch, d, p).
+    engine: Engine, layout: Layout, parameters: Array, slope: Callable[[Array], Array], draw: Draw
+) -> Array:
+    """Return the gradient of the mean loss over windows, an array like the parameters.
 
-    Errors count `present` times, (batch, 1, p) of 0 and 1.
-
-    Flattened numbers make rows: every layer is h(s) = φ(h(s−1)Uᵀ + v(s)Wᵀ + b) with real matrices, for all runs and
-    windows at once. Rows are ordered (step, window), so that a step is a slice, and what a step gives is written into
-    one array a layer: asking for fresh memory would take longer than the arithmetic.
+    Parameters
+    ----------
+    engine
+        Numerics of the network.
+    layout, parameters
+        Parameters of the network, joined in one array (runs, d, N).
+    slope
+        Function that returns the derivative of the loss with respect to the output for an error (batch, runs, d, p).
+    draw
+        The windows.
     """
-    xp, algebra = namespace(windows), engine.algebra
-    batch, n, d, m = windows.shape
-    runs = net.bias.shape[0]
-    steps = [slice(s * batch, (s + 1) * batch) for s in range(n)]
-    weights = [(algebra.matrix(layer.recurrent), algebra.matrix(layer.input)) for layer in net.layers]
-    readout = algebra.matrix(net.weight)
-    flat = reshape(xp.permute_dims(windows, (1, 0, 2, 3)), (n * batch, d * m))
-    # Points of space are pure quaternions: a quarter of the largest products is with zeros.
-    silent = m if d > 1 and not bool(xp.any(windows[:, :, 0, :] != 0.0)) else 0
+    # Flattened numbers make rows (step, window), which real matrices act on, with the runs side by side:
+    # arrays (n·batch, runs, …). A step is a contiguous part of them.
+    xp, (n, batch, parts, m), d = namespace(parameters), draw.inputs.shape, layout.dimension
+    runs, rows, silent = parameters.shape[0], n * batch, d - parts
+    real = RealForm(engine.algebra, layout, parameters)
+    top = len(layout.names) - 2
+    weights = [(real.matrix(k), real.matrix(k + 1, 0 if k else silent)) for k in range(0, top, 3)]
+    readout = real.matrix(top)
+    flat = reshape(draw.inputs, (rows, parts * m))
 
-    v, states, slopes = flat[:, silent:], [], []
+    v, trace = flat, []
     for k, (U, W) in enumerate(weights):
-        h = v @ (W if k else W[:, :, silent:]).mT
-        h += reshape(net.layers[k].bias, (runs, 1, -1))
-        slope, last = xp.empty_like(h), None
-        for now in steps:
-            f = h[:, now, :] if last is None else h[:, now, :] + last @ U.mT
-            last = engine.activation.value(f)
-            slope[:, now, :] = engine.activation.slope(f, last)
-            h[:, now, :] = last
-        v = h
-        states.append(h)
-        slopes.append(slope)
+        # All runs share the inputs of the first layer, so that one product serves all of them.
+        D = _per_run(v, W.mT) if k else v @ reshape(W, (-1, parts * m)).mT
+        D = reshape(D, (rows, -1))
+        D += reshape(real.bias(3 * k + 2), (-1,))
+        v, saved = _forward(engine, U, reshape(D, (n, batch, runs, d, -1)))
+        trace.append((v, saved))
+    last = v[-batch:, ...]
 
-    # The error of each window, with the batch before the run axis as the losses expect.
-    output = last @ readout.mT + reshape(net.bias, (runs, 1, -1))
-    output = reshape(xp.permute_dims(output, (1, 0, 2)), (batch, runs, d, -1))
-    error = (targets[:, None, :, :] - output) * present[:, None, :, :]
-    pull = -loss.evaluate(error, state).weight * error / batch
-    rows = xp.permute_dims(reshape(pull, (batch, runs, -1)), (1, 0, 2))
-    gradients = [algebra.fold(rows.mT @ last), reshape(xp.sum(rows, axis=-2), net.bias.shape)]
+    output = reshape(_per_run(last, readout.mT), (batch, runs, d, -1)) + real.bias(top + 1)
+    observed = draw.observed[:, None, :, :]
+    pull = slope((draw.targets[:, None, :, :] - output) * observed) * (observed / batch)
+    pull = reshape(pull, (batch, runs, -1))
+    real.add_matrix(top, _outer(pull, last))
+    real.add_bias(top + 1, total(pull, axis=0))
 
-    # Backward, layer by layer from the top: δ(s) = φ′(f(s))·(λ(s) + δ(s+1)U), with λ from the layer above.
-    above: list[Array] = [0.0] * (n - 1) + [rows @ readout]
+    above, lam = None, _per_run(pull, readout)
     for k in range(len(weights) - 1, -1, -1):
-        U, W = weights[k]
-        delta, back = slopes[k], above[-1]
-        for s in range(n - 1, -1, -1):
-            delta[:, steps[s], :] *= back
-            if s:
-                back = delta[:, steps[s], :] @ U + above[s - 1]
+        (U, W), (states, saved) = weights[k], trace[k]
+        by_recurrent, by_driven = _backward(engine, U, saved, lam, above)
         if k:
-            into_inputs = delta.mT @ states[k - 1]
+            real.add_matrix(3 * k + 1, _outer(by_driven, trace[k - 1][0]))
+            above = reshape(_per_run(by_driven, W), (n, batch, runs, -1))
+            lam = above[-1, ...]
         else:
-            into_inputs = xp.zeros_like(W)
-            into_inputs[:, :, silent:] = delta.mT @ flat[:, silent:]
+            real.add_matrix(1, xp.permute_dims(by_driven, (1, 2, 0)) @ flat, silent)
         # The state before the first step of a window is zero.
-        into_states = delta[:, batch:, :].mT @ states[k][:, :-batch, :]
-        gradients = [
-            algebra.fold(into_states),
-            algebra.fold(into_inputs),
-            reshape(xp.sum(delta, axis=-2), net.layers[k].bias.shape),
-            *gradients,
-        ]
-        if k:
-            spread = delta @ W
-            above = [spread[:, now, :] for now in steps]
-    return gradients
+        real.add_matrix(3 * k, _outer(by_recurrent[batch:, ...], states[:-batch, ...]))
+        real.add_bias(3 * k + 2, xp.ones_like(flat[:, 0]) @ reshape(by_driven, (rows, -1)))
+    return real.gradient()
+
+
+class RealForm:
+    """Real matrices of joined parameters, and the gradient with respect to the parameters from theirs.
+
+    The real matrix of W takes the flattened v to the flattened W ⊗ v. One product with the table
+    of the algebra computes all matrices, and another one converts all their gradients back.
+
+    Parameters
+    ----------
+    algebra
+        R, C or H.
+    layout, parameters
+        Parameters joined in one array (runs, d, N).
+    """
+
+    def __init__(self, algebra: Algebra, layout: Layout, parameters: Array) -> None:
+        xp, d, (runs, _, size) = namespace(parameters), algebra.dimension, parameters.shape
+        self._layout, self._parameters = layout, parameters
+        # T[α, β, γ] as a matrix of rows (γ, β) and columns α.
+        table = reshape(algebra.mixing(parameters)[0], (d, d, d))
+        self._table = reshape(xp.permute_dims(table, (2, 0, 1)), (d * d, d))
+        self._blocks = reshape(self._table @ parameters, (runs, d, d, size))
+        self._by_blocks = xp.empty_like(self._blocks)
+
+    def matrix(self, k: int, first: int = 0) -> Array:
+        """Return the real matrix (runs, d·q, (d − first)·m) of a parameter, without `first` components of v."""
+        rows, m = self._layout.shapes[k]
+        runs, d = self._blocks.shape[:2]
+        blocks = reshape(self._blocks[:, :, first:, self._layout.places[k]], (runs, d, d - first, rows // d, m))
+        return reshape(namespace(blocks).permute_dims(blocks, (0, 1, 3, 2, 4)), (runs, rows, -1))
+
+    def bias(self, k: int) -> Array:
+        """Return a bias (runs, d, q)."""
+        return self._parameters[:, :, self._layout.places[k]]
+
+    def add_matrix(self, k: int, gradient: Array, first: int = 0) -> None:
+        """Store the gradient with respect to the result of `matrix`."""
+        rows, m = self._layout.shapes[k]
+        runs, d = self._blocks.shape[:2]
+        by_blocks = self._by_blocks[:, :, :, self._layout.places[k]]
+        by_blocks[:, :, :first, :] = 0.0
+        blocks = reshape(gradient, (runs, d, rows // d, d - first, m))
+        # A view, because only the last axis is split.
+        view = reshape(by_blocks[:, :, first:, :], (runs, d, d - first, rows // d, m))
+        view[...] = namespace(blocks).permute_dims(blocks, (0, 1, 3, 2, 4))
+
+    def add_bias(self, k: int, gradient: Array) -> None:
+        """Store the gradient with respect to a bias: it is multiplied by the number one, which has one component."""
+        place, (runs, d) = self._layout.places[k], self._blocks.shape[:2]
+        self._by_blocks[:, :, 0, place] = reshape(gradient, (runs, d, -1))
+        self._by_blocks[:, :, 1:, place] = 0.0
+
+    def gradient(self) -> Array:
+        """Return the gradient with respect to the parameters, (runs, d, N)."""
+        runs, d, _, size = self._blocks.shape
+        return self._table.mT @ reshape(self._by_blocks, (runs, d * d, size))
+
+
+def _forward(engine: Engine, U: Array, driven: Array) -> tuple[Array, list[Saved]]:
+    """Run one layer, from D (n, batch, runs, d, G·q) to its states (n·batch, runs, d·q) and what its cells saved."""
+    xp, (n, batch, runs, d, width) = namespace(driven), driven.shape
+    units = width // engine.cell.gates
+    states = xp.empty((n, batch, runs, d * units), dtype=driven.dtype, device=driven.device)
+    R, saved = xp.zeros_like(driven[0, ...]), []
+    h = R[..., :units]
+    for s in range(n):
+        if s:
+            R = reshape(_per_run(states[s - 1, ...], U.mT), R.shape)
+        h, kept = engine.cell.forward(R, driven[s, ...], h)
+        states[s, ...] = reshape(h, (batch, runs, -1))
+        saved.append(kept)
+    return reshape(states, (n * batch, runs, -1)), saved
+
+
+def _backward(engine: Engine, U: Array, saved: list[Saved], lam: Array, above: Array | None) -> tuple[Array, Array]:
+    """Take λ (batch, runs, d·q) of the last step back through one layer.
+
+    `above` (n, batch, runs, d·q) is what the layer above adds at each step, None for the top layer. Returns the
+    derivatives with respect to R and D, (n·batch, runs, d·G·q).
+    """
+    xp, (batch, runs, width), n = namespace(lam), lam.shape, len(saved)
+    d, cell = engine.algebra.dimension, engine.cell
+    shape = (n, batch, runs, cell.gates * width)
+    by_driven = xp.empty(shape, dtype=lam.dtype, device=lam.device)
+    by_recurrent = by_driven if cell.slope_only else xp.empty_like(by_driven)
+    for s in range(n - 1, -1, -1):
+        to_recurrent, to_driven, direct = cell.backward(reshape(lam, (batch, runs, d, -1)), saved[s])
+        by_driven[s, ...] = reshape(to_driven, shape[1:])
+        if not cell.slope_only:
+            by_recurrent[s, ...] = reshape(to_recurrent, shape[1:])
+        if s:
+            lam = _per_run(by_recurrent[s, ...], U)
+            if direct is not None:
+                lam = lam + reshape(direct, lam.shape)
+            if above is not None:
+                lam = lam + above[s - 1, ...]
+    return reshape(by_recurrent, (n * batch, runs, -1)), reshape(by_driven, (n * batch, runs, -1))
+
+
+def _per_run(rows: Array, matrix: Array) -> Array:
+    """Multiply rows (n, runs, a) by matrices (runs, a, b), run by run: (n, runs, b)."""
+    if type(rows) is np.ndarray:
+        product = np.empty((*rows.shape[:2], matrix.shape[-1]))
+        np.matmul(rows.transpose(1, 0, 2), matrix, out=product.transpose(1, 0, 2))
+        return product
+    xp = namespace(rows)
+    return xp.permute_dims(xp.permute_dims(rows, (1, 0, 2)) @ matrix, (1, 0, 2))
+
+
+def _outer(left: Array, right: Array) -> Array:
+    """Sum the outer products of rows (n, runs, a) and (n, runs, b), run by run: (runs, a, b)."""
+    xp = namespace(left)
+    return xp.permute_dims(left, (1, 2, 0)) @ xp.permute_dims(right, (1, 0, 2))

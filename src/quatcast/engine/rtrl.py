@@ -2,18 +2,19 @@
 
 A network of L recurrent layers and a linear readout, over any algebra, with v⁰(n) = u(n) and vᵏ(n) = hᵏ(n):
 
-    fᵏ(n) = Uₖ ⊗ hᵏ(n−1) + Wₖ ⊗ vᵏ⁻¹(n) + bₖ,    hᵏ(n) = Φ(fᵏ(n)),    y(n) = V ⊗ h^L(n) + c.
+    hᵏ(n) = cell(Uₖ ⊗ hᵏ(n−1), Wₖ ⊗ vᵏ⁻¹(n) + bₖ, hᵏ(n−1)),    y(n) = V ⊗ h^L(n) + c.
 
-Classical RTRL carries the influence matrix S(n) = ∂h(n)/∂θ along, O(q⁴) numbers worked on at each step, only to
-multiply it by a vector: the gradient is λᵀS(n) with λ = ∂J/∂h(n). Written out for one layer, that product is
+`quatcast.engine.cells` describes cells; that of the paper is Φ of the sum of its first two arguments. Classical RTRL
+carries the influence matrix S(n) = ∂h(n)/∂θ along, O(q⁴) operations per step, only to multiply it by a vector: the
+gradient is λᵀS(n) with λ = ∂J/∂h(n). Written out for one layer of simple cells, that product is
 
     λᵀS(n) = Σₛ (λₛᵀD(s)) ⊗ z(s),    λₙ = λ,    λₛ₋₁ = U(s)ᵀD(s)λₛ,
 
 where z(s) = (h(s−1), u(s), 1), and U(s) and the slopes D(s) = Φ′(f(s)) are those that were in force at step s.
-So each step is written down in a `History`, and the engine walks back through them until ‖λₛ‖ ≤ tol·‖λₙ‖. Weights have
-moved since; the walk uses the old ones, as the recursion for S does. This is RTRL itself, to the tolerance, and
-not back-propagation through time with today's weights. With stacked layers λ descends through the layers of a
-moment before it goes back to the one before.
+So each step is recorded in a `History`, and the engine walks back through the steps until ‖λₛ‖ ≤ tol·‖λₙ‖. Weights have
+changed since; the walk uses the old ones, as the recursion for S does. This is RTRL itself, to the tolerance, and
+not back-propagation through time with the present weights. With stacked layers λ descends through the layers of a
+moment before it goes back to the previous moment.
 
 Arrays are stacked as `quatcast.algebra` describes, with the run axis in front: vectors (runs, d, q), matrices
 (runs, d·q, m). The input u (d, m) has no run axis: all runs share it.
@@ -26,16 +27,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
+import numpy as np
+
 from quatcast.algebra import Algebra, reshape, total
-from quatcast.engine.activations import Activation
-from quatcast.engine.adjoint import Adjoint, Reach, SingleRunAdjoint
+from quatcast.engine.adjoint import Adjoint, OneLayerAdjoint, Reach
+from quatcast.engine.cells import Cell, Saved
 from quatcast.engine.history import History, Moment, States
 from quatcast.engine.low_rank import LowRankWeights
 from quatcast.typing import Array
 
 
 class Layer(NamedTuple):
-    """Weights of one recurrent layer: U, W and b; W may be `LowRankWeights` in the first."""
+    """Weights of one recurrent layer: U, W and b; W of the first layer may be `LowRankWeights`."""
 
     recurrent: Array
     input: Array
@@ -51,14 +54,14 @@ class Network(NamedTuple):
 
     @classmethod
     def of(cls, leaves: Sequence[Array]) -> Network:
-        """Network of a flat list of parameters, layer by layer, the readout last."""
+        """Build a network from a flat list of parameters, layer by layer, the readout last."""
         *inner, weight, bias = leaves
         layers = tuple(Layer(*inner[i : i + 3]) for i in range(0, len(inner), 3))
         return cls(layers, weight, bias)
 
 
 class Walk(NamedTuple):
-    """Gradient of every parameter, how many moments it took, and whether λ had died out by then."""
+    """Gradient of every parameter, number of moments of the walk, and whether λ had decayed to the tolerance."""
 
     gradients: list[Array]
     depth: int
@@ -69,51 +72,68 @@ class Walk(NamedTuple):
 class Engine:
     """The numerics of a recurrent network over an algebra.
 
-    Each learner has its own: the walks of a single_run network use its memory again and again.
+    Every learner has its own engine, because the walks through one layer reuse its memory.
 
     Parameters
     ----------
     algebra
         R, C or H.
-    activation
-        Φ.
+    cell
+        Cell of all layers.
     tol
         A walk stops when ‖λₛ‖ ≤ tol·‖λₙ‖ in every run.
     """
 
     algebra: Algebra
-    activation: Activation
+    cell: Cell
     tol: float
-    _adjoint: SingleRunAdjoint | None = field(default=None, init=False, repr=False, compare=False)
+    _adjoints: dict[tuple[int, int, int], OneLayerAdjoint] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
-    def advance(self, net: Network, past: History, u: Array) -> None:
-        """Move the states one step with the input u (d, m), and write it down. An error on the way changes nothing."""
-        v, states, slopes = u, [], []
+    def forward(self, net: Network, past: History, u: Array) -> tuple[States, Moment]:
+        """Return the states after one more step with the input u (d, m), and its moment; the history stays as it is."""
+        mix, v, states, saved = self.algebra.mix, u, [], []
         for layer, before in zip(net.layers, past.states, strict=True):
             W = layer.input
-            driven = W.drive(v) if isinstance(W, LowRankWeights) else v @ W.mT
-            f = self.algebra.mix(before @ layer.recurrent.mT + driven) + layer.bias
-            v = self.activation.value(f)
+            recurrent = before @ layer.recurrent.mT
+            driven = W.drive(v, past.inputs) if isinstance(W, LowRankWeights) else v @ W.mT
+            if self.cell.slope_only:
+                v, kept = self.cell.forward(0.0, mix(recurrent + driven) + layer.bias, before)
+            else:
+                v, kept = self.cell.forward(mix(recurrent), mix(driven) + layer.bias, before)
             states.append(v)
-            slopes.append(self.activation.slope(f, v))
-        past.append(u, _moment(net, slopes, past.single_run), tuple(states))
-        if isinstance(net.layers[0].input, LowRankWeights):
-            net.layers[0].input.take()
+            saved.append(kept)
+        return tuple(states), self._moment(net, saved, past)
 
-    def roll(self, net: Network, h: States, inputs: Array) -> States:
-        """Move the states over several inputs (n, d, m) at once, for a look at the future."""
+    def _moment(self, net: Network, saved: list[Saved], past: History) -> Moment:
+        """Collect what a walk needs of a step."""
+        if past.single_run and self.cell.slope_only:
+            return Moment((net.layers[0].recurrent[0],), (), ((saved[0][0][0],),))
+        recurrent = tuple(layer.recurrent for layer in net.layers)
+        return Moment(recurrent, tuple(layer.input for layer in net.layers[1:]), tuple(saved))
+
+    def append(self, net: Network, past: History, u: Array, states: States, moment: Moment) -> None:
+        """Add the step that `forward` computed to the history."""
+        past.append(u, moment, states)
+        if isinstance(net.layers[0].input, LowRankWeights):
+            net.layers[0].input.take(past.inputs)
+
+    def roll(self, net: Network, past: History, inputs: Array) -> States:
+        """Return the states after several further inputs (n, d, m); the history stays as it is."""
         n, d, m = inputs.shape
+        mix, h = self.algebra.mix, past.states
         first, *rest = net.layers
-        # The first layer's input weights, the largest array by far, are read once for all the inputs.
+        # The input weights of the first layer, the largest array by far, are read once for all inputs.
         flat, W = reshape(inputs, (n * d, m)), first.input
-        driven = W.product(flat) if isinstance(W, LowRankWeights) else flat @ W.mT
+        products = W.product(flat, past.inputs) if isinstance(W, LowRankWeights) else flat @ W.mT
+        driven = mix(reshape(products, (-1, n, d, products.shape[-1]))) + first.bias[:, None, :, :]
         for step in range(n):
-            products = h[0] @ first.recurrent.mT + driven[:, step * d : (step + 1) * d, :]
-            v = self.activation.value(self.algebra.mix(products) + first.bias)
+            v = self.cell.advance(mix(h[0] @ first.recurrent.mT), driven[:, step, ...], h[0])
             states = [v]
             for layer, before in zip(rest, h[1:], strict=True):
-                f = self.algebra.mix(before @ layer.recurrent.mT + v @ layer.input.mT) + layer.bias
-                v = self.activation.value(f)
+                D = mix(v @ layer.input.mT) + layer.bias
+                v = self.cell.advance(mix(before @ layer.recurrent.mT), D, before)
                 states.append(v)
             h = tuple(states)
         return h
@@ -123,7 +143,7 @@ class Engine:
         return self.algebra.apply(net.weight, h[-1]) + net.bias
 
     def walk(self, net: Network, past: History, slope: Array, hint: int) -> Walk:
-        """Gradient of a loss of the output.
+        """Return the gradient of a loss of the output.
 
         Parameters
         ----------
@@ -134,41 +154,39 @@ class Engine:
         slope
             Derivative of the loss with respect to the output, (runs, d, p).
         hint
-            Depth that is likely to suffice. Looking whether λ has died out costs as much as several steps of the walk,
-            and on a GPU much more, so it is done only after that many moments. Steps too many are left out again.
+            Depth that is likely to suffice. A test whether λ has decayed costs as much as several steps of the walk,
+            and on a GPU much more, so it is done only after that many moments. Superfluous steps are discarded.
         """
         E = self.algebra.expand(slope)
         gradients = [E.mT @ past.states[-1], slope]
         lam = E @ net.weight
-        adjoint = self._single_run(lam) if past.single_run else Adjoint(self.algebra, lam, len(net.layers))
+        adjoint = self._adjoint(lam, len(net.layers))
         left, passed, reach = iter(past), 0, Reach(1, False)
         while not reach.converged and (ahead := list(islice(left, passed or hint + 1))):
             adjoint.back(ahead)
             passed += len(ahead)
             reach = adjoint.reach(self.tol)
         for k in range(len(net.layers) - 1, -1, -1):
-            E = adjoint.spread(k, reach.depth)
-            gradients = self._gradients(net.layers[k], k, E, past) + gradients
+            by_recurrent, by_driven = adjoint.spread(k, reach.depth)
+            gradients = self._gradients(net.layers[k], k, by_recurrent, by_driven, past) + gradients
         return Walk(gradients, reach.depth, reach.converged)
 
-    def _single_run(self, lam: Array) -> SingleRunAdjoint:
-        """Adjoint of a single_run network, the same at every step."""
-        if self._adjoint is None or self._adjoint.units != lam.shape[-1]:
-            self._adjoint = SingleRunAdjoint(self.algebra, lam.shape[-1])
-        return self._adjoint.begin(lam)
+    def _adjoint(self, lam: Array, layers: int) -> Adjoint | OneLayerAdjoint:
+        """Return the adjoint that begins with λₙ."""
+        if layers > 1 or not self.cell.slope_only or type(lam) is not np.ndarray:
+            return Adjoint(self.algebra, self.cell, lam, layers)
+        shape = lam.shape
+        if shape not in self._adjoints:
+            self._adjoints[shape] = OneLayerAdjoint(self.algebra, shape)
+        return self._adjoints[shape].begin(lam)
 
-    def _gradients(self, layer: Layer, k: int, E: Array, past: History) -> list[Array]:
-        """Sum δ(s) ⊗ z(s)ᴴ over the walk, the oldest moment first, for layer k, as one matrix product a weight."""
-        d = self.algebra.dimension
-        n, W = E.shape[-2] // d, layer.input
-        by_input = W.gradient(E) if isinstance(W, LowRankWeights) else E.mT @ past.into(k, n)
-        delta = total(E[:, ::d, :], axis=-2)
-        return [E.mT @ past.before(k, n), by_input, reshape(delta, layer.bias.shape)]
-
-
-def _moment(net: Network, slopes: list[Array], single_run: bool) -> Moment:
-    """What a walk needs of a step."""
-    if single_run:
-        return Moment((net.layers[0].recurrent[0],), (), (slopes[0][0],))
-    recurrent = tuple(layer.recurrent for layer in net.layers)
-    return Moment(recurrent, tuple(layer.input for layer in net.layers[1:]), tuple(slopes))
+    def _gradients(self, layer: Layer, k: int, by_recurrent: Array, by_driven: Array, past: History) -> list[Array]:
+        """Return the gradients of layer k: sums over the walk, the oldest moment first, with one product per weight."""
+        d, W = self.algebra.dimension, layer.input
+        n = by_driven.shape[-2] // d
+        if isinstance(W, LowRankWeights):
+            by_input = W.gradient(by_driven, past.inputs)
+        else:
+            by_input = by_driven.mT @ past.into(k, n)
+        by_bias = reshape(total(by_driven[:, ::d, :], axis=-2), layer.bias.shape)
+        return [by_recurrent.mT @ past.before(k, n), by_input, by_bias]

@@ -7,17 +7,25 @@ from typing import Any
 import numpy as np
 
 from quatcast.algebra import namespace
+from quatcast.checkpoint import State
 from quatcast.typing import Array
 
 FIRST = 64
-"""Rows that there is room for at first."""
+"""Rows that the first buffer has room for."""
 
 
-class SlidingWindow:
-    """The last `capacity` arrays of a stream, kept one after the other.
+class SlidingWindow(State):
+    """The last `capacity` arrays of a stream, stored one after the other.
 
-    They lie in a buffer that grows to twice as many, so that looking at them costs nothing and moving them is rare.
-    Any array library will do.
+    They are in a buffer that grows to twice the capacity, so that reading them needs no copy and moving them is rare.
+    Arrays of any library can be stored.
+
+    Parameters
+    ----------
+    capacity
+        Number of arrays that are kept.
+    rows
+        Arrays to begin with, one after the other along the first axis; they are copied.
 
     Examples
     --------
@@ -29,27 +37,30 @@ class SlidingWindow:
            [3.]])
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, rows: Array | None = None) -> None:
         self.capacity = capacity
-        self._buffer: Any = None
-        self._end = 0
+        self._buffer: Any = np.zeros((0,))
+        self._end, self._marked = 0, False
+        if rows is not None:
+            for t in range(max(0, rows.shape[0] - capacity), rows.shape[0]):
+                self.append(rows[t, ...])
 
     def append(self, row: Array) -> None:
-        """Take in the newest array; all have one shape."""
-        if self._buffer is None or self._end == self._buffer.shape[0]:
+        """Add the newest array; all arrays have the same shape."""
+        if self._end == self._buffer.shape[0]:
             self._make_room(row)
         self._buffer[self._end, ...] = row
         self._end += 1
 
     def _make_room(self, row: Array) -> None:
-        kept, most = self.rows, 2 * self.capacity
-        size = 0 if self._buffer is None else self._buffer.shape[0]
-        if size < most:
+        kept, size, most = self.rows, self._buffer.shape[0], 2 * self.capacity
+        # A mark refers to the rows of this buffer: they must not be overwritten.
+        if size < most or self._marked:
             shape = (min(max(2 * size, FIRST), most), *row.shape)
             self._buffer = namespace(row).zeros(shape, dtype=row.dtype, device=row.device)
+            self._marked = False
         self._end = len(self)
         if self._end:
-            # From the second half of a full buffer into the first.
             self._buffer[: self._end, ...] = kept
 
     def __len__(self) -> int:
@@ -57,15 +68,19 @@ class SlidingWindow:
 
     @property
     def rows(self) -> Any:
-        """The rows, the oldest first: a view, good until the next `append`."""
-        return np.zeros((0,)) if self._buffer is None else self.last(len(self))
-
-    @rows.setter
-    def rows(self, rows: Array) -> None:
-        self._buffer, self._end = None, 0
-        for t in range(max(0, rows.shape[0] - self.capacity), rows.shape[0]):
-            self.append(rows[t, ...])
+        """The rows, the oldest first: a view that is valid until the next `append`."""
+        return self.last(len(self))
 
     def last(self, n: int) -> Any:
-        """The n newest of the rows."""
+        """Return the n newest rows, a view that is valid until the next `append`."""
         return self._buffer[self._end - n : self._end, ...]
+
+    def mark(self) -> Any:
+        """Return the buffer and the place of the newest row; later rows are written behind it."""
+        self._marked = True
+        return self._buffer, self._end
+
+    def rewind(self, mark: Any) -> None:
+        """Forget the rows that came after the mark."""
+        self._buffer, self._end = mark
+        self._marked = True

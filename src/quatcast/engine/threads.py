@@ -1,8 +1,8 @@
 """One thread for the linear algebra of a step.
 
-The products of a step take microseconds. A BLAS that spreads them over threads spends far longer waiting for those
-threads, ten times as long on a busy machine, and a forecast that has to come in time is late. So whoever forecasts
-sample by sample holds the BLAS to one thread meanwhile; work that can be spread is spread over processes.
+The products of a step take microseconds. A BLAS that distributes them over threads spends far longer on waiting for
+those threads, ten times as long on a busy machine, and a forecast would be late. Code that forecasts sample by sample
+therefore limits the BLAS to one thread; work that can be parallelised is distributed over processes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from threadpoolctl import ThreadpoolController
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Thread pools that are loaded; looking for them takes milliseconds, so it is done once."""
+    """Return the loaded thread pools; the search takes milliseconds, so it is done once."""
     return ThreadpoolController().select(user_api="blas")
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Context in which linear algebra runs on one thread; afterwards the process is as it was.
+    """Return a context in which linear algebra runs on one thread; its end restores the previous number.
 
     Examples
     --------

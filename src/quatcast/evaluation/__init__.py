@@ -1,12 +1,15 @@
-"""Compare predictors on recordings: metrics, the published protocol, a store of results, tables and the report."""
+"""Comparing predictors on recordings: metrics, the catalogue of predictors, experiments, their store and the report."""
 
-from quatcast.evaluation.execution import Workers, dask, local
+import quatcast.evaluation.builtin  # noqa: F401  (it registers the built-in predictors)
+from quatcast.evaluation import report
+from quatcast.evaluation.catalogue import CATALOGUE, Batch, Predictor, find_predictor, predictors, register_predictor
 from quatcast.evaluation.metrics import Estimate, Scores, estimate, pool, score
-from quatcast.evaluation.predictors import CATALOGUE, Batch, Predictor
-from quatcast.evaluation.protocol import compare
-from quatcast.evaluation.settings import Settings
-from quatcast.evaluation.sources import load
-from quatcast.evaluation.store import Result, Store, Timing, Trace
+from quatcast.evaluation.records import Result, Timing, Trace
+from quatcast.evaluation.run.execution import Workers, dask, local
+from quatcast.evaluation.run.experiment import compare
+from quatcast.evaluation.run.recordings import load
+from quatcast.evaluation.run.settings import Settings
+from quatcast.evaluation.store import Store
 
 __all__ = [
     "CATALOGUE",
@@ -23,8 +26,12 @@ __all__ = [
     "compare",
     "dask",
     "estimate",
+    "find_predictor",
     "load",
     "local",
     "pool",
+    "predictors",
+    "register_predictor",
+    "report",
     "score",
 ]

@@ -1,4 +1,4 @@
-"""How good forecasts are, and how sure we are of it."""
+"""Metrics: scores of forecasts, and confidence intervals of their means."""
 
 from __future__ import annotations
 
@@ -8,30 +8,38 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from quatcast.typing import Floats
+from quatcast.typing import Bools, Floats
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Errors of forecasts, each a number, or an array over runs where the forecasts have a run axis.
+    """Scores of forecasts: numbers, or arrays over runs if the forecasts have a run axis.
 
     Attributes
     ----------
     rmse
-        √mean|e|², e the error of one channel at one time.
+        √mean|e|², where e is the error of one channel at one time.
     nrmse
-        √(Σ|e|² / Σ|p − p̄|²), p̄ the mean position of each channel over the scored samples: 1 is what a forecast of
-        that mean would have.
+        √(Σ|e|² / Σ|p − p̄|²), where p̄ is the mean position of each channel over the scored samples. A forecast of
+        that mean has an nRMSE of 1.
     mae
         mean|e|.
     jitter
-        mean|ŷ(t+1) − ŷ(t)|: how much the forecasts move from sample to sample.
+        mean|ŷ(t+1) − ŷ(t)|, the mean change of the forecasts from sample to sample.
     max
         max|e|.
     diverged
-        Whether a forecast was not finite; the other fields are then NaN.
+        Whether any forecast was not finite; the other fields are then NaN.
+
+    Examples
+    --------
+    >>> actual = np.zeros((4, 1, 3))
+    >>> actual[:, 0, 0] = [0.0, 1.0, 2.0, 3.0]
+    >>> scores = score(actual, actual + [0.0, 3.0, 4.0], start=0)
+    >>> scores.rmse, scores.max, scores.jitter
+    (5.0, 5.0, 1.0)
     """
 
     rmse: Any
@@ -43,16 +51,16 @@ class Scores:
 
 
 def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600) -> Scores:
-    """Score the forecasts of samples `start` to the last, counted from 0.
+    """Score the forecasts of all samples from index `start` on.
 
     Parameters
     ----------
     actual
-        Positions (T, channels, dimensions). A channel that is missing (NaN) at some time is left out there.
+        Positions (T, channels, dimensions). Missing values (NaN) of a channel are not scored.
     forecast
         Forecasts of the same shape, or with a leading run axis; row t is the forecast of sample t.
     start
-        First sample that is scored.
+        Index of the first sample that is scored, counted from 0.
 
     Examples
     --------
@@ -64,56 +72,62 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600) -> Scores:
     >>> scores.mae, scores.max, scores.jitter
     (3.5, 5.0, 5.0)
     """
-    truth, made = np.asarray(actual, dtype=float), np.asarray(forecast, dtype=float)
-    if truth.ndim != 3 or made.shape[-3:] != truth.shape or made.ndim not in (3, 4):
+    truth, guess = np.asarray(actual, dtype=float), np.asarray(forecast, dtype=float)
+    if truth.ndim != 3 or guess.shape[-3:] != truth.shape or guess.ndim not in (3, 4):
         raise ValueError(
-            f"forecast: shape {truth.shape} of the actual positions expected, with or without a run axis before it, "
-            f"not {made.shape}"
+            f"forecast: expected shape {truth.shape} as the actual positions, with or without a leading run axis, "
+            f"got {guess.shape}"
         )
     if not 0 <= start <= len(truth) - 2:
-        raise ValueError(f"start: leaves fewer than two of {len(truth)} samples to score, at {start!r}")
-    truth, made = truth[start:], made[..., start:, :, :]
-    known = np.isfinite(truth).all(axis=-1)
-    if not known.any():
-        raise ValueError(f"actual: every sample from {start} on is missing")
+        raise ValueError(f"start: expected an index that leaves at least two of {len(truth)} samples, got {start!r}")
+    truth, guess = truth[start:], guess[..., start:, :, :]
+    observed = np.isfinite(truth).all(axis=-1)
+    if not observed.any():
+        raise ValueError(f"actual: expected observed samples, got only missing ones from index {start} on")
     with np.errstate(all="ignore"):
-        error = np.linalg.norm(made - truth, axis=-1)[..., known]
-        move = np.linalg.norm(np.diff(made, axis=-3), axis=-1)
-        spread = np.sum((truth[known] - _means(truth, known)) ** 2)
+        error = np.linalg.norm(guess - truth, axis=-1)[..., observed]
+        move = np.linalg.norm(np.diff(guess, axis=-3), axis=-1)
+        spread = np.sum((truth[observed] - _means(truth, observed)) ** 2)
         total = np.sum(error**2, axis=-1)
         values = {
-            "rmse": np.sqrt(total / known.sum()),
+            "rmse": np.sqrt(total / observed.sum()),
             "nrmse": np.sqrt(total / spread),
             "mae": error.mean(axis=-1),
             "jitter": move.mean(axis=(-2, -1)),
             "max": error.max(axis=-1),
         }
-    diverged = ~(np.isfinite(made).all(axis=(-3, -2, -1)) & np.isfinite(total))
+    diverged = ~(np.isfinite(guess).all(axis=(-3, -2, -1)) & np.isfinite(total))
     values = {name: np.where(diverged, np.nan, value) for name, value in values.items()}
-    if made.ndim == 3:
+    if guess.ndim == 3:
         return Scores(**{name: float(value) for name, value in values.items()}, diverged=bool(diverged))
     return Scores(**values, diverged=diverged)
 
 
-def _means(truth: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Mean position of its channel for each known entry."""
-    totals = np.where(known[..., None], truth, 0.0).sum(axis=0)
-    means = totals / np.maximum(known.sum(axis=0), 1)[:, None]
-    return np.asarray(np.broadcast_to(means, truth.shape)[known])
+def _means(truth: Floats, observed: Bools) -> Floats:
+    """Return the mean position of the channel for each observed entry."""
+    totals = np.where(observed[..., None], truth, 0.0).sum(axis=0)
+    means = totals / np.maximum(observed.sum(axis=0), 1)[:, None]
+    return np.asarray(np.broadcast_to(means, truth.shape)[observed])
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean, and the half-width of its 95% confidence interval.
+    """A mean and the half-width of its 95% confidence interval.
 
     Attributes
     ----------
     mean, margin
-        The interval is mean ± margin. Both are NaN where every run diverged.
+        The interval is mean ± margin. Both are NaN if every run diverged.
     runs
-        Runs that were averaged.
+        Number of runs in the mean.
     diverged
-        Runs that were left out.
+        Number of diverged runs, which the mean excludes.
+
+    Examples
+    --------
+    >>> rmse = estimate([1.0, 3.0])
+    >>> f"{rmse.mean:.2f} ± {rmse.margin:.2f} mm"
+    '2.00 ± 1.39 mm'
     """
 
     mean: float
@@ -123,7 +137,9 @@ class Estimate:
 
 
 def estimate(values: Iterable[float]) -> Estimate:
-    """Mean over runs ± 1.96·std/√runs, with the population standard deviation; NaN is a diverged run.
+    """Estimate a mean over runs as mean ± 1.96·std/√runs, with the population standard deviation.
+
+    A value of NaN is a diverged run.
 
     Examples
     --------
@@ -131,18 +147,19 @@ def estimate(values: Iterable[float]) -> Estimate:
     Estimate(mean=2.0, margin=1.3859..., runs=2, diverged=1)
     """
     given = np.asarray(list(values), dtype=float)
-    kept = given[~np.isnan(given)]
-    if not len(kept):
+    finite = given[~np.isnan(given)]
+    if not len(finite):
         return Estimate(math.nan, math.nan, 0, len(given))
-    margin = 1.96 * kept.std() / math.sqrt(len(kept))
-    return Estimate(float(kept.mean()), float(margin), len(kept), len(given) - len(kept))
+    margin = 1.96 * finite.std() / math.sqrt(len(finite))
+    return Estimate(float(finite.mean()), float(margin), len(finite), len(given) - len(finite))
 
 
 def pool(estimates: Iterable[Estimate]) -> Estimate:
-    """Mean over recordings of the means over runs, each recording counting the same.
+    """Estimate the mean over recordings of their means over runs, with equal weight for each recording.
 
     Runs on different recordings are independent, so the variances of n means add up and the margin of their mean
-    is √(Σ margin²)/n. It tells how sure the mean over THESE recordings is, not what another recording would give.
+    is √(Σ margin²)/n. It is the uncertainty of the mean over these recordings due to the seeds, and says nothing about
+    other recordings.
 
     Examples
     --------
@@ -151,7 +168,7 @@ def pool(estimates: Iterable[Estimate]) -> Estimate:
     """
     given = list(estimates)
     if not given:
-        raise ValueError("estimates: at least one is needed")
+        raise ValueError("estimates: expected at least one, got none")
     margin = math.sqrt(sum(e.margin**2 for e in given)) / len(given)
     mean = sum(e.mean for e in given) / len(given)
     return Estimate(mean, margin, sum(e.runs for e in given), sum(e.diverged for e in given))

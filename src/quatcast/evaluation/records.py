@@ -1,4 +1,4 @@
-"""What a store keeps: results of runs, traces to look at, timings."""
+"""The records of a store: results of runs, traces of forecasts, and timings."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quatcast.forecasting.forecaster import Labels
+from quatcast.forecasting.contract import Labels
 
 Stage = Literal["validation", "test"]
 Configuration = Mapping[str, Any]
-"""Settings of a predictor by name, such as {"hidden": 10, "lags": 30, "rate": 0.05, "sigma": "adaptive"}."""
+"""Settings of a predictor by name, such as {"hidden": 10, "lags": 30, "learning_rate": 0.05, "sigma": "adaptive"}."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """How one run of one predictor did on one recording.
+    """The scores of one run of one predictor on one recording.
 
     Attributes
     ----------
@@ -35,13 +35,21 @@ class Result:
     recording, group
         Name of the recording and its group.
     seed
-        Of the initial weights; 0 for predictors that have none.
+        Seed of the initial weights; 0 for deterministic predictors.
     rmse, nrmse, mae, jitter, max
-        See `quatcast.evaluation.score`; in mm but for nrmse. NaN where the run diverged.
+        See `quatcast.evaluation.Scores`; in mm except for nrmse. NaN where the run diverged.
     diverged
         Whether some forecast in the scored range was not finite.
     seconds_per_step
-        Time of one sample, shared by all the runs that were computed together.
+        Time per sample, which all runs that were computed side by side share.
+
+    Examples
+    --------
+    >>> scores = {"rmse": 1.0, "nrmse": 0.5, "mae": 0.8, "jitter": 0.1, "max": 3.0, "diverged": False}
+    >>> run = {"stage": "test", "labels": "causal", "horizon": 2.0, "predictor": "LMS", "configuration": {"lags": 5}}
+    >>> result = Result(**run, recording="sim-1", seed=0, group="", **scores, seconds_per_step=0.001)
+    >>> result.key
+    ('test', 'causal', 2.0, 'LMS', '{"lags": 5}', 'sim-1', 0)
     """
 
     stage: Stage
@@ -62,7 +70,7 @@ class Result:
 
     @property
     def key(self) -> Key:
-        """What makes it one of a kind in a store."""
+        """Everything that identifies the run in a store."""
         text = canonical(self.configuration)
         return (self.stage, self.labels, self.horizon, self.predictor, text, self.recording, self.seed)
 
@@ -74,17 +82,17 @@ Unseeded = tuple[str, str, float, str, str, str]
 
 
 @dataclass(frozen=True)
-class Tried:
-    """How one configuration did in the validation of one recording.
+class ValidationResult:
+    """The mean score of one configuration in the validation of one recording.
 
     Attributes
     ----------
     labels, horizon, predictor, configuration, recording
         See `Result`.
     rmse
-        Mean over the runs that did not diverge, NaN where all did.
+        Mean over the runs that did not diverge; NaN where all runs diverged.
     runs, diverged
-        How many runs there are, and how many of them diverged.
+        Number of runs, and number of diverged runs among them.
     """
 
     labels: Labels
@@ -99,23 +107,36 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Forecasts of one run over one whole recording, kept to be looked at.
+    """The forecasts of one run over a whole recording, stored for figures.
 
     Attributes
     ----------
     labels, horizon, predictor, configuration, seed
-        Of the run; see `Result`.
-    recording, group, rate, channels
-        Of the recording.
+        Identification of the run; see `Result`.
+    recording, group, sampling_rate, channels
+        Name, group, samples per second and channel names of the recording.
     times
         (T,) seconds.
     actual, forecast
         (T, channels, dimensions) positions in mm; row t of `forecast` is the forecast OF sample t, NaN where there
         is none.
     weight
-        (T,) kernel weight with which sample t was learnt from, NaN where it was not.
-    more
-        Arrays that only some predictors give, by name.
+        (T,) kernel weight with which the learner used sample t as a target, NaN where it did not.
+    extra
+        Arrays that only some predictors provide, by name.
+
+    Examples
+    --------
+    A forecast of two samples of one marker, the first of which is missing:
+
+    >>> run = {"labels": "causal", "horizon": 0.1, "predictor": "LMS", "configuration": {"lags": 5}, "seed": 0}
+    >>> recording = {"recording": "sim-1", "group": "", "sampling_rate": 10.0, "channels": ("chest",)}
+    >>> forecast = np.full((2, 1, 3), 1.5, dtype=np.float32)
+    >>> forecast[0] = np.nan
+    >>> arrays = {"times": np.array([0.0, 0.1]), "actual": np.ones((2, 1, 3)), "weight": np.ones(2, dtype=np.float32)}
+    >>> trace = Trace(**run, **recording, forecast=forecast, **arrays, extra={})
+    >>> np.linalg.norm(trace.forecast - trace.actual, axis=-1)[1].round(3)
+    array([0.866])
     """
 
     labels: Labels
@@ -125,18 +146,18 @@ class Trace:
     seed: int
     recording: str
     group: str
-    rate: float
+    sampling_rate: float
     channels: tuple[str, ...]
     times: NDArray[np.float64]
     actual: NDArray[np.float64]
     forecast: NDArray[np.float32]
     weight: NDArray[np.float32]
-    more: Mapping[str, NDArray[np.float32]] = field(default_factory=lambda: MappingProxyType({}))
+    extra: Mapping[str, NDArray[np.float32]] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True)
 class NewTrace:
-    """What `Store.add` takes of a trace; the recording knows the rest."""
+    """A trace as it is added to a store; `Trace` also has the data of the recording."""
 
     labels: Labels
     horizon: float
@@ -149,7 +170,13 @@ class NewTrace:
 
 @dataclass(frozen=True)
 class Timing:
-    """Median milliseconds that a predictor took for one sample, learning and forecasting."""
+    """Median time in milliseconds that a predictor takes per step, learning and forecasting.
+
+    Examples
+    --------
+    >>> Timing("LMS", {"lags": 30, "learning_rate": 0.02}, milliseconds=0.05).milliseconds
+    0.05
+    """
 
     predictor: str
     configuration: Configuration
@@ -157,11 +184,11 @@ class Timing:
 
 
 def canonical(configuration: Configuration) -> str:
-    """Text of a configuration; the same settings always give the same text.
+    """Return the text of a configuration; equal settings always give equal text.
 
     Examples
     --------
-    >>> canonical({"rate": 0.05, "hidden": 10})
-    '{"hidden": 10, "rate": 0.05}'
+    >>> canonical({"learning_rate": 0.05, "hidden": 10})
+    '{"hidden": 10, "learning_rate": 0.05}'
     """
     return json.dumps(dict(configuration), sort_keys=True, allow_nan=False)

@@ -1,7 +1,7 @@
-"""Where results go: one SQLite file, written by one process, whole after a kill at any moment.
+"""The store of an experiment: one SQLite file, written by one process, consistent after a kill at any moment.
 
-Every batch of rows is one transaction, so that a batch is there whole or not at all. Rows have a key: what is
-stored once is never stored again, and an experiment that was cut short goes on where it was.
+Every batch of rows is one transaction, so it is stored completely or not at all. Rows have a key: a result is never
+stored twice, and an experiment that was interrupted resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import json
 import math
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
@@ -22,23 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.data.recording import Recording
-from quatcast.evaluation.records import (
-    Key,
-    NewTrace,
-    Result,
-    Stage,
-    Timing,
-    Trace,
-    Tried,
-    Unseeded,
-    canonical,
-)
-from quatcast.forecasting.forecaster import Labels
+from quatcast.evaluation.records import NewTrace, Result, Stage, Timing, Trace, Unseeded, ValidationResult, canonical
+from quatcast.forecasting.contract import Labels
 
-__all__ = ["Key", "NewTrace", "Result", "Stage", "Store", "Timing", "Trace", "Tried", "canonical", "fingerprint"]
-
-VERSION = 1
-"""Of the tables below; a file with another one is refused."""
+VERSION = 2
+"""Format of the tables below. Files of format 1 are converted; others are refused."""
 
 TABLES = """
 CREATE TABLE results (
@@ -66,7 +55,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 
 
 def fingerprint(recording: Recording) -> str:
-    """Checksum of a recording's numbers, by which recordings of the same name are told apart."""
+    """Return a checksum of a recording's numbers, which distinguishes recordings of the same name."""
     digest = hashlib.sha256(f"{recording.positions.shape} {recording.rate!r} {recording.group}".encode())
     digest.update(recording.times.tobytes())
     digest.update(recording.positions.tobytes())
@@ -74,19 +63,19 @@ def fingerprint(recording: Recording) -> str:
 
 
 class Store:
-    """Results of an experiment in an SQLite file.
+    """The results of an experiment in an SQLite file.
 
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     create
-        Make it where there is none; without, a missing file is an error.
+        Whether to create a missing file; otherwise a missing file is an error.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> row = Result("test", "causal", 2.0, "LMS", {"rate": 0.1}, "sim-1", 0, "", 1.0, 0.5, 0.8, 0.1, 3.0, False, 0.001)
+    >>> row = Result("test", "causal", 2.0, "LMS", {"lags": 5}, "sim-1", 0, "", 1.0, 0.5, 0.8, 0.1, 3.0, False, 0.001)
     >>> with TemporaryDirectory() as folder, Store(Path(folder) / "results.sqlite", create=True) as store:
     ...     store.add([row])
     ...     store.add([row])
@@ -105,14 +94,14 @@ class Store:
             self._open(create)
         except sqlite3.DatabaseError as error:
             self._db.close()
-            raise ValueError(f"{self.path}: not a store of quatcast ({error})") from error
+            raise ValueError(f"{self.path}: expected a store of quatcast ({error})") from error
         except ValueError:
             self._db.close()
             raise
 
     def _open(self, create: bool) -> None:
         if create:
-            # Readers and the writer then do not wait for each other; where a file system cannot, SQLite stays as it is.
+            # Readers and the writer then do not wait for each other; a file system without support ignores this.
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             with self._transaction():
@@ -121,8 +110,21 @@ class Store:
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {VERSION}")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version != VERSION:
-            raise ValueError(f"{self.path}: not a store that this version of quatcast can read (format {version})")
+        if version == 1:
+            self._convert()
+        elif version != VERSION:
+            raise ValueError(f"{self.path}: expected a store of format {VERSION} or 1, got format {version}")
+
+    def _convert(self) -> None:
+        """Convert a file of format 1, in which predictors' learning rates are called "rate"."""
+        # The order of keys in the text of a configuration does not change, so equal settings still have equal text.
+        names = ("'\"rate\":'", "'\"learning_rate\":'")
+        with self._transaction():
+            for table in ("results", "traces", "timings"):
+                self._db.execute(f"UPDATE {table} SET configuration = replace(configuration, {names[0]}, {names[1]})")
+            lines = "char(10) || 'rate = ', char(10) || 'learning_rate = '"
+            self._db.execute(f"UPDATE meta SET value = replace(value, {lines}) WHERE key = 'settings'")
+            self._db.execute(f"PRAGMA user_version = {VERSION}")
 
     def close(self) -> None:
         """Close the file."""
@@ -134,13 +136,19 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _transaction(self) -> _Transaction:
-        return _Transaction(self._db)
-
-    # Writing.
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Store everything or nothing; a writer waits for another one."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
 
     def add(self, results: Iterable[Result], traces: Iterable[NewTrace] = ()) -> None:
-        """Store results and traces, all of them or none; what is there already stays as it is."""
+        """Store results and traces in one transaction; results that are stored already do not change."""
         rows = [(*result.key, result.group, *_scores(result), result.seconds_per_step) for result in results]
         with self._transaction():
             self._db.executemany(f"INSERT OR IGNORE INTO results VALUES ({', '.join('?' * 15)})", rows)
@@ -152,15 +160,15 @@ class Store:
                 self._db.execute("INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def add_recordings(self, recordings: Iterable[Recording]) -> None:
-        """Store the recordings that results are about; one of the same name must hold the same numbers."""
+        """Store the recordings of the experiment; a stored recording of the same name must have the same numbers."""
         with self._transaction():
             known = dict(self._db.execute("SELECT name, fingerprint FROM recordings"))
             for recording in recordings:
                 mark = fingerprint(recording)
                 if known.setdefault(recording.name, mark) != mark:
                     raise ValueError(
-                        f"{self.path}: holds results of another recording that is called {recording.name!r} too; "
-                        "write to another folder"
+                        f"{self.path}: holds results of another recording that is also called {recording.name!r}; "
+                        "use another folder"
                     )
                 arrays = _pack({"times": recording.times, "positions": recording.positions})
                 channels = json.dumps(recording.channels)
@@ -168,46 +176,46 @@ class Store:
                 self._db.execute("INSERT OR IGNORE INTO recordings VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def add_timing(self, timing: Timing) -> None:
-        """Store a timing, in place of an earlier one."""
+        """Store a timing; it replaces an earlier one."""
         row = (timing.predictor, canonical(timing.configuration), timing.milliseconds)
         with self._transaction():
             self._db.execute("INSERT OR REPLACE INTO timings VALUES (?, ?, ?)", row)
 
     def add_meta(self, **values: str) -> None:
-        """Store words about the experiment by key, in place of earlier ones."""
+        """Store facts about the experiment by key; they replace earlier ones."""
         with self._transaction():
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(values.items()))
 
-    # Reading.
-
     def count(self, stage: Stage) -> int:
-        """How many results of a stage there are."""
-        (found,) = self._db.execute("SELECT count(*) FROM results WHERE stage = ?", [stage]).fetchone()
-        return int(found)
+        """Return the number of results of a stage."""
+        (number,) = self._db.execute("SELECT count(*) FROM results WHERE stage = ?", [stage]).fetchone()
+        return int(number)
 
     def seeds(self, stage: Stage) -> dict[Unseeded, set[int]]:
-        """Seeds of a stage's results, by the rest of their keys."""
+        """Return the seeds of the results of a stage, by the rest of their keys."""
         columns = "stage, labels, horizon, predictor, configuration, recording"
-        found = self._db.execute(
+        rows = self._db.execute(
             f"SELECT {columns}, group_concat(seed) FROM results WHERE stage = ? GROUP BY {columns}", [stage]
         )
-        return {tuple(rest): {int(seed) for seed in seeds.split(",")} for *rest, seeds in found}
+        return {tuple(rest): {int(seed) for seed in seeds.split(",")} for *rest, seeds in rows}
 
     def tried(
         self, *, labels: Labels | None = None, horizon: float | None = None, predictor: str | None = None
-    ) -> list[Tried]:
-        """What each configuration came to in the validation, recording by recording.
+    ) -> list[ValidationResult]:
+        """Return the mean score of each configuration that the validation tried, for each recording.
 
-        The means are taken by the database: an experiment may have a million runs.
+        The database computes the means, because an experiment may have a million runs.
         """
         where, values = _where(stage="validation", labels=labels, horizon=horizon, predictor=predictor)
         columns = "labels, horizon, predictor, configuration, recording"
-        found = self._db.execute(
+        rows = self._db.execute(
             f"SELECT {columns}, avg(rmse), count(*), sum(diverged) FROM results {where} GROUP BY {columns}", values
         )
         return [
-            Tried(rule, ahead, name, json.loads(text), recording, math.nan if rmse is None else rmse, runs, diverged)
-            for rule, ahead, name, text, recording, rmse, runs, diverged in found
+            ValidationResult(
+                *(rule, ahead, name, json.loads(text), recording), math.nan if rmse is None else rmse, runs, diverged
+            )
+            for rule, ahead, name, text, recording, rmse, runs, diverged in rows
         ]
 
     def results(
@@ -219,20 +227,20 @@ class Store:
         predictor: str | None = None,
         recording: str | None = None,
     ) -> list[Result]:
-        """Results of a stage, labels, horizon, predictor or recording, or of all, in the order of their keys."""
+        """Return the results that match all given values, in the order of their keys."""
         where, values = _where(stage=stage, labels=labels, horizon=horizon, predictor=predictor, recording=recording)
         names = [f.name for f in fields(Result)]
         columns = ", ".join(f'"{name}"' for name in names)
         order = "stage, labels, horizon, predictor, recording, configuration, seed"
-        found = self._db.execute(f"SELECT {columns} FROM results {where} ORDER BY {order}", values)
-        return [_result(dict(zip(names, row, strict=True))) for row in found]
+        rows = self._db.execute(f"SELECT {columns} FROM results {where} ORDER BY {order}", values)
+        return [_result(dict(zip(names, row, strict=True))) for row in rows]
 
     def recordings(self) -> list[Recording]:
-        """Recordings that results are about, in the order in which they were given."""
-        found = self._db.execute('SELECT name, "group", rate, channels, arrays FROM recordings ORDER BY rowid')
+        """Return the recordings of the experiment, in the order in which they were added."""
+        rows = self._db.execute('SELECT name, "group", rate, channels, arrays FROM recordings ORDER BY rowid')
         return [
             Recording(name, **_unpack(arrays), rate=rate, group=group, channels=tuple(json.loads(channels)))
-            for name, group, rate, channels, arrays in found
+            for name, group, rate, channels, arrays in rows
         ]
 
     def traces(
@@ -243,49 +251,39 @@ class Store:
         predictor: str | None = None,
         recording: str | None = None,
     ) -> list[Trace]:
-        """Traces of labels, a horizon, a predictor or a recording, or all: some hundred kilobytes each."""
+        """Return the traces that match all given values; each takes some hundred kilobytes."""
         where, values = _where(labels=labels, horizon=horizon, predictor=predictor, recording=recording)
         columns = "labels, horizon, predictor, recording, configuration, seed, arrays"
         order = "labels, horizon, predictor, recording"
-        found = self._db.execute(f"SELECT {columns} FROM traces {where} ORDER BY {order}", values).fetchall()
-        about = {recording.name: recording for recording in self.recordings()} if found else {}
-        return [_trace(about[row[3]], *row) for row in found]
+        rows = self._db.execute(f"SELECT {columns} FROM traces {where} ORDER BY {order}", values).fetchall()
+        about = {recording.name: recording for recording in self.recordings()} if rows else {}
+        return [_trace(about[row[3]], *row) for row in rows]
 
     def timings(self) -> list[Timing]:
-        """Timings, in the order in which they were measured."""
-        found = self._db.execute("SELECT predictor, configuration, milliseconds FROM timings ORDER BY rowid")
-        return [Timing(predictor, json.loads(text), milliseconds) for predictor, text, milliseconds in found]
+        """Return the timings, in the order in which they were measured."""
+        rows = self._db.execute("SELECT predictor, configuration, milliseconds FROM timings ORDER BY rowid")
+        return [Timing(predictor, json.loads(text), milliseconds) for predictor, text, milliseconds in rows]
 
     def meta(self) -> dict[str, str]:
-        """Words about the experiment.
+        """Return facts about the experiment by key.
 
-        `settings` is the TOML text that reproduces it; `version` the version of quatcast; `data` the data set;
-        `started` and `finished` the times in ISO 8601; `machine` its cores, device and software in words; `elapsed`
-        the seconds of work over all sessions. `finished` is empty while work is left.
+        `settings` is the TOML text that reproduces it; `version` the version of quatcast; `data` the data source or
+        the files; `started` and `finished` the times in ISO 8601; `machine` a description of cores, device and
+        software; `elapsed` the seconds of computation in all sessions. `finished` is empty while runs are missing.
         """
         return dict(self._db.execute("SELECT key, value FROM meta ORDER BY key"))
 
 
-class _Transaction:
-    """All or nothing; a writer waits for another one."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
-    def __enter__(self) -> None:
-        self._db.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._db.execute("COMMIT" if kind is None else "ROLLBACK")
+SCORES = ("rmse", "nrmse", "mae", "jitter", "max")
 
 
 def _scores(result: Result) -> tuple[float | int | None, ...]:
-    values = (result.rmse, result.nrmse, result.mae, result.jitter, result.max)
+    values = (getattr(result, name) for name in SCORES)
     return (*(None if math.isnan(value) else float(value) for value in values), int(result.diverged))
 
 
 def _result(row: dict[str, Any]) -> Result:
-    for name in ("rmse", "nrmse", "mae", "jitter", "max"):
+    for name in SCORES:
         row[name] = math.nan if row[name] is None else row[name]
     return Result(**row | {"configuration": json.loads(row["configuration"]), "diverged": bool(row["diverged"])})
 
@@ -301,13 +299,13 @@ def _trace(about: Recording, *row: Any) -> Trace:
         seed=seed,
         recording=about.name,
         group=about.group,
-        rate=about.rate,
+        sampling_rate=about.rate,
         channels=about.channels,
         times=about.times,
         actual=about.positions,
         forecast=arrays.pop("forecast"),
         weight=arrays.pop("weight"),
-        more=MappingProxyType(arrays),
+        extra=MappingProxyType(arrays),
     )
 
 

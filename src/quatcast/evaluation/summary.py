@@ -1,30 +1,30 @@
-"""What the runs of a test come to: means over runs, recordings and groups, each with its interval."""
+"""The summary of a test: means over runs, recordings and groups, each with its confidence interval."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from quatcast.evaluation.catalogue import in_order
 from quatcast.evaluation.metrics import Estimate, estimate, pool
-from quatcast.evaluation.predictors import CATALOGUE
 from quatcast.evaluation.records import Result
-from quatcast.forecasting.forecaster import Labels
+from quatcast.forecasting.contract import Labels
 
 ALL = "all"
-"""The group of all recordings."""
+"""Name of the group of all recordings."""
 
 LABELS: dict[Labels, str] = {"causal": "causal labels", "lookahead": "look-ahead labels"}
-"""Label rules, as they are called in tables and figures."""
+"""Names of the label rules in tables and figures."""
 
 PUBLISHED_HORIZON = 2.0
-"""Seconds ahead in the paper."""
+"""Horizon of the paper in seconds."""
 
 
 class Metric(NamedTuple):
-    """A field of `Result`, as it is shown."""
+    """A score, with its title, unit and number of decimals in tables."""
 
     field: str
     title: str
@@ -38,27 +38,15 @@ METRICS = (
     Metric("mae", "MAE", "mm", 3),
     Metric("jitter", "Jitter", "mm", 4),
 )
-"""The errors of the paper's Table I, in its order."""
+"""The scores of the paper's Table I, in its order."""
 RMSE = METRICS[0]
 
 
-class About(NamedTuple):
+class RecordingInfo(NamedTuple):
     """Name and group of a recording."""
 
     name: str
     group: str
-
-
-def in_order(predictors: Iterable[str]) -> list[str]:
-    """Predictors in the order of the catalogue, those that it does not know last.
-
-    Examples
-    --------
-    >>> in_order({"mine", "LMS", "QRNN-MCC"})
-    ['QRNN-MCC', 'LMS', 'mine']
-    """
-    known = list(CATALOGUE)
-    return sorted(set(predictors), key=lambda name: (known.index(name) if name in known else len(known), name))
 
 
 class Summary:
@@ -69,7 +57,7 @@ class Summary:
     results
         Results of the test.
     recordings
-        Every recording of the experiment; by default those that there are results of.
+        All recordings of the experiment; by default those of the results.
 
     Examples
     --------
@@ -83,9 +71,9 @@ class Summary:
     True
     """
 
-    def __init__(self, results: Sequence[Result], recordings: Sequence[About] = ()) -> None:
+    def __init__(self, results: Sequence[Result], recordings: Sequence[RecordingInfo] = ()) -> None:
         self.results = list(results)
-        self.recordings = list(recordings) or sorted({About(r.recording, r.group) for r in self.results})
+        self.recordings = list(recordings) or sorted({RecordingInfo(r.recording, r.group) for r in self.results})
 
     @cached_property
     def _runs(self) -> dict[tuple[str, float, str, str], list[Result]]:
@@ -96,61 +84,61 @@ class Summary:
 
     @cached_property
     def predictors(self) -> list[str]:
-        """Predictors that there are results of."""
+        """Predictors with results, in the order of the catalogue."""
         return in_order(result.predictor for result in self.results)
 
     @cached_property
     def labels(self) -> list[Labels]:
-        """Label rules that there are results of, causal first."""
+        """Label rules with results, causal first."""
         return [rule for rule in LABELS if any(result.labels == rule for result in self.results)]
 
     @cached_property
     def horizons(self) -> list[float]:
-        """Horizons that there are results of."""
+        """Horizons with results, the shortest first."""
         return sorted({result.horizon for result in self.results})
 
     @cached_property
     def horizon(self) -> float:
-        """The horizon that is looked at closely: that of the paper, or else the longest."""
+        """The horizon that reports show in detail: that of the paper if it was tested, otherwise the longest."""
         return PUBLISHED_HORIZON if PUBLISHED_HORIZON in self.horizons else self.horizons[-1]
 
     @cached_property
     def groups(self) -> list[str]:
-        """All recordings first, then their groups where there is more than one."""
+        """The group of all recordings, followed by the named groups if there are several."""
         named = {recording.group for recording in self.recordings} - {""}
         first = [group for group in ("regular", "irregular") if group in named]
         return [ALL, *first, *sorted(named - set(first))] if len(named) > 1 else [ALL]
 
     def members(self, group: str) -> list[str]:
-        """Names of the recordings of a group."""
+        """Return the names of the recordings of a group."""
         return [recording.name for recording in self.recordings if group in (ALL, recording.group)]
 
     def runs(self, labels: Labels, horizon: float, predictor: str, recording: str) -> list[Result]:
-        """Results of all seeds."""
+        """Return the results of all seeds."""
         return self._runs.get((labels, horizon, predictor, recording), [])
 
     def of_recording(
         self, labels: Labels, horizon: float, predictor: str, recording: str, metric: Metric = RMSE
     ) -> Estimate | None:
-        """Mean over the runs on one recording, None where there are none; NaN where all of them diverged."""
+        """Return the mean over the runs on one recording: None without runs, NaN if all of them diverged."""
         runs = self.runs(labels, horizon, predictor, recording)
         return estimate(getattr(run, metric.field) for run in runs) if runs else None
 
     def of_group(
         self, labels: Labels, horizon: float, predictor: str, group: str = ALL, metric: Metric = RMSE
     ) -> Estimate | None:
-        """Mean over the recordings of a group, None until every one of them is there.
+        """Return the mean over the recordings of a group, or None while a recording has no results.
 
-        Means over different recordings cannot be compared, so that there is none of a part of the group.
+        Means over different recordings cannot be compared, so there is no mean over a part of a group.
         """
-        found = [self.of_recording(labels, horizon, predictor, name, metric) for name in self.members(group)]
-        there = [one for one in found if one is not None]
-        return pool(there) if there and len(there) == len(found) else None
+        means = [self.of_recording(labels, horizon, predictor, name, metric) for name in self.members(group)]
+        complete = [mean for mean in means if mean is not None]
+        return pool(complete) if complete and len(complete) == len(means) else None
 
     def ranking(
         self, labels: Labels, horizon: float, group: str = ALL, metric: Metric = RMSE
     ) -> list[tuple[str, Estimate]]:
-        """Predictors that stayed finite on the whole group, the best first."""
-        found = [(name, self.of_group(labels, horizon, name, group, metric)) for name in self.predictors]
-        finite = [(name, one) for name, one in found if one is not None and not math.isnan(one.mean)]
+        """Return the predictors that have a finite mean over the group, the best first."""
+        means = [(name, self.of_group(labels, horizon, name, group, metric)) for name in self.predictors]
+        finite = [(name, mean) for name, mean in means if mean is not None and not math.isnan(mean.mean)]
         return sorted(finite, key=lambda pair: pair[1].mean)

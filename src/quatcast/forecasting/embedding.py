@@ -1,4 +1,4 @@
-"""How positions become the numbers that a learner sees: delays, scaling, and the algebra's own arrays."""
+"""How positions become the inputs and targets of a learner: delays, scaling, and stacked arrays of an algebra."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from typing import Literal
 import numpy as np
 
 from quatcast.algebra import Algebra
+from quatcast.checkpoint import State
 from quatcast.typing import Floats
 
 ScaleBy = Literal["coordinate", "channel"]
 Target = Literal["position", "displacement"]
 
+LIMIT = 50.0
+"""Largest scaled number of an input or target of displacements; larger ones are limited and not learnt from."""
+OUTLYING = 20.0
+"""Distance from the median, in multiples of its 80 % quantile, beyond which a sample does not count for the scales."""
+STILL = 1e-12
+"""Motion relative to the largest coordinate that is taken for rounding."""
+
 
 def as_delays(lags: int | Sequence[int]) -> tuple[int, ...]:
-    """Delays in samples, the longest first, of a number of lags or of a list of delays.
+    """Return the delays in samples, longest first, for a number of lags or a list of delays.
 
     Examples
     --------
@@ -27,86 +35,88 @@ def as_delays(lags: int | Sequence[int]) -> tuple[int, ...]:
     whole = given.dtype.kind in "iu" and given.ndim <= 1
     delays = np.arange(int(given)) if whole and given.ndim == 0 else np.unique(given)
     if not whole or delays.size == 0 or delays[0] < 0 or (given.ndim == 1 and len(delays) < len(given)):
-        raise ValueError(f"lags: a number of lags from 1, or different delays from 0 up, not {lags!r}")
+        raise ValueError(f"lags: expected a positive number of lags, or different delays from 0 up, got {lags!r}")
     return tuple(int(delay) for delay in delays[::-1])
 
 
-def encode(algebra: Algebra, positions: Floats) -> Floats:
-    """Positions (…, channels, dimensions) as numbers of an algebra: (…, n) real ones, or (…, channels, d).
+def encode(algebra: Algebra, points: Floats) -> Floats:
+    """Convert points (…, dimensions) to a stacked vector of an algebra: (1, n) real numbers, or (d, points).
 
-    A 3-D point becomes a pure quaternion, a 4-D one a full quaternion; real numbers are the coordinates in order.
+    A 3-D point becomes a pure quaternion and a 4-D point a full quaternion; real numbers are the coordinates in order.
 
     Examples
     --------
     >>> from quatcast.algebra import H, R
-    >>> encode(H, np.array([[1.0, 2.0, 3.0]]))
+    >>> encode(H, np.array([[1.0, 2.0, 3.0]])).T
     array([[0., 1., 2., 3.]])
     >>> encode(R, np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
-    array([1., 2., 3., 4., 5., 6.])
+    array([[1., 2., 3., 4., 5., 6.]])
     """
-    dimensions, d = positions.shape[-1], algebra.dimension
+    dimensions, d = points.shape[-1], algebra.dimension
     if d == 1:
-        return positions.reshape(*positions.shape[:-2], -1)
+        return points.reshape(1, -1)
     if dimensions > d:
         raise ValueError(f"a {dimensions}-D signal does not fit into the {d} components of {algebra}")
-    padding = np.zeros((*positions.shape[:-1], d - dimensions))
-    return np.concatenate([padding, positions], axis=-1)
+    stacked = np.zeros((d, points.size // dimensions))
+    stacked[d - dimensions :] = points.reshape(-1, dimensions).T
+    return stacked
 
 
-def decode(algebra: Algebra, numbers: Floats, channels: int, dimensions: int) -> Floats:
-    """Positions (…, channels, dimensions) of what `encode` gave."""
+def decode(algebra: Algebra, stacked: Floats, channels: int, dimensions: int) -> Floats:
+    """Convert stacked vectors (…, d, n) back to points (…, channels, dimensions)."""
     if algebra.dimension == 1:
-        return numbers.reshape(*numbers.shape[:-1], channels, dimensions)
-    return numbers[..., algebra.dimension - dimensions :]
+        return stacked.reshape(*stacked.shape[:-2], channels, dimensions)
+    return stacked[..., algebra.dimension - dimensions :, :].swapaxes(-1, -2)
 
 
-STILL = 1e-12
-"""Of the largest coordinate: what moves by less has not moved, but been rounded."""
-
-
-@dataclass(frozen=True)
-class Embedding:
-    """Inputs and targets of a learner, scaled.
+@dataclass
+class Embedding(State):
+    """Scaled inputs and targets of a learner.
 
     - Target "position", as published: samples and target are (x − center)/spread.
-    - Target "displacement": the target is how far the sample lies from where the signal was when the forecast was made,
-      over the root mean square of such displacements. Each earlier sample of the input is a displacement from the
-      newest one, over the root mean square of its own delay; the newest one is (x − center)/spread. What a short
-      delay tells is then as loud as what a long one tells.
+    - Target "displacement": the target is the displacement from the newest sample of the input, divided by the root
+      mean square of such displacements. Each earlier sample of the input is a displacement from the newest one, divided
+      by the root mean square of its own delay; the newest one is (x − center)/spread. Short and long delays then have
+      equal variance.
 
     Attributes
     ----------
-    center, spread
-        (channels, dimensions), of the positions.
-    loudness
-        (delays, channels, dimensions), by which each sample of an input is divided; None for "position".
-    reach
-        (channels, dimensions), by which a target displacement is divided.
+    algebra
+        Algebra of the learner.
+    target
+        "position" or "displacement".
+    center
+        (channels, dimensions), mean position.
+    input_scale
+        (delays, channels, dimensions), by which each sample of an input is divided.
+    target_scale
+        (channels, dimensions), by which a target is divided.
     """
 
     algebra: Algebra
     target: Target
     center: Floats
-    spread: Floats
-    loudness: Floats | None
-    reach: Floats
+    input_scale: Floats
+    target_scale: Floats
 
     @classmethod
     def fit(
         cls, training: Floats, delays: Sequence[int], horizon: int, target: Target, scale_by: ScaleBy, algebra: Algebra
     ) -> Embedding:
-        """Fit to training samples (T, channels, dimensions).
+        """Fit the scales to training samples (T, channels, dimensions).
 
-        By "coordinate" each coordinate has its own scale, as published. By "channel" the coordinates of a channel share
-        one, so that turning space turns the inputs and targets too and does nothing else. What never moves in training
-        keeps its unit.
+        With "coordinate" each coordinate has its own scale, as published. With "channel" the coordinates of a channel
+        share one scale, so that a rotation of space only rotates inputs and targets. A coordinate that does not move
+        during training has scale 1. For displacements, samples that are far from all others do not count.
         """
-        rounding = STILL * np.abs(training).max(axis=0)
+        if target == "displacement":
+            training = _without_outliers(training)
+        rounding = STILL * np.nanmax(np.abs(training), axis=0)
         if scale_by == "channel":
             rounding = np.broadcast_to(rounding.max(axis=-1, keepdims=True), rounding.shape)
 
         def size(deviations: Floats) -> Floats:
-            power = np.mean(deviations**2, axis=0)
+            power = _mean(deviations**2)
             if scale_by == "channel":
                 power = np.broadcast_to(power.mean(axis=-1, keepdims=True), power.shape)
             return np.where(np.sqrt(power) > rounding, np.sqrt(power), 1.0)
@@ -114,30 +124,52 @@ class Embedding:
         def moved(steps: int) -> Floats:
             return training[steps:] - training[:-steps] if 0 < steps < len(training) else training[:1] * 0.0
 
-        center = training.mean(axis=0)
+        center = _mean(training)
         spread = size(training - center)
         if target == "position":
-            return cls(algebra, target, center, spread, None, np.ones_like(spread))
-        loudness = np.stack([size(moved(delay - delays[-1])) for delay in delays[:-1]] + [spread])
-        return cls(algebra, target, center, spread, loudness, size(moved(horizon)))
+            return cls(algebra, target, center, np.stack([spread] * len(delays)), spread)
+        input_scale = np.stack([size(moved(delay - delays[-1])) for delay in delays[:-1]] + [spread])
+        return cls(algebra, target, center, input_scale, size(moved(horizon)))
 
     def input(self, window: Floats) -> Floats:
-        """Numbers of samples (delays, channels, dimensions), the newest last."""
-        if self.loudness is None:
-            scaled = (window - self.center) / self.spread
+        """Return the stacked input (d, m) of samples (delays, channels, dimensions), the newest last."""
+        if self.target == "position":
+            scaled = window - self.center
         else:
             scaled = window - window[-1]
             scaled[-1] = window[-1] - self.center
-            scaled /= self.loudness
-        numbers = encode(self.algebra, scaled)
-        return numbers.reshape(-1, *numbers.shape[2:])
+        scaled /= self.input_scale
+        return encode(self.algebra, self._limited(scaled))
 
-    def goal(self, origin: Floats, x: Floats) -> Floats:
-        """Numbers of the sample x as the target of an input whose newest sample is `origin`."""
-        scaled = (x - self.center) / self.spread if self.target == "position" else (x - origin) / self.reach
-        return encode(self.algebra, scaled)
+    def target_of(self, origin: Floats, x: Floats) -> Floats:
+        """Return the sample x as the stacked target (d, p) of an input whose newest sample is `origin`."""
+        return encode(self.algebra, self._limited((x - self._zero(origin)) / self.target_scale))
 
     def position(self, origin: Floats, output: Floats) -> Floats:
-        """Position that an output stands for, for an input whose newest sample is `origin`."""
+        """Return the position that a stacked output stands for, given an input whose newest sample is `origin`."""
         scaled = decode(self.algebra, output, *origin.shape)
-        return scaled * self.spread + self.center if self.target == "position" else origin + scaled * self.reach
+        return scaled * self.target_scale + self._zero(origin)
+
+    def within_limits(self, stacked: Floats) -> bool:
+        """Whether no number of a stacked input or target was limited."""
+        return self.target == "position" or bool(np.abs(stacked).max() < LIMIT)
+
+    def _limited(self, scaled: Floats) -> Floats:
+        return scaled if self.target == "position" else np.clip(scaled, -LIMIT, LIMIT)
+
+    def _zero(self, origin: Floats) -> Floats:
+        """Position that an output of zero stands for."""
+        return self.center if self.target == "position" else origin
+
+
+def _mean(values: Floats) -> Floats:
+    """Mean over the first axis, without missing values."""
+    return np.asarray(np.nanmean(values, axis=0) if np.isnan(values).any() else values.mean(axis=0))
+
+
+def _without_outliers(training: Floats) -> Floats:
+    """Return training samples with NaN in place of those that are far from all others, channel by channel."""
+    distance = np.sqrt(np.sum((training - np.median(training, axis=0)) ** 2, axis=-1))
+    limit = OUTLYING * np.quantile(distance, 0.8, axis=0)
+    outlying = (distance > limit) & (limit > 0)
+    return np.where(outlying[..., None], np.nan, training)

@@ -1,75 +1,87 @@
 """A forecaster: a learner, and the rule by which a signal becomes inputs and targets for it.
 
-With lags l and horizon h, the input at time t is u(t) = (x(t−l+1), …, x(t)) and its target is x(t+h). Two rules say
-when a learner may learn from it:
+With lags l and horizon h, the input at time t is u(t) = (x(t−l+1), …, x(t)) and its target is x(t+h). Two label rules
+determine when a learner may learn from a target:
 
-- **causal**: at time t the newest target is x(t), that of u(t−h). So the learner first learns from (u(t−h), x(t)); it
-  runs h samples behind, and is rolled forward over u(t−h+1), …, u(t) with today's weights for the forecast of x(t+h).
-- **look-ahead**: the learner forecasts from u(t) and at once learns from x(t+h), h samples before anyone can know it.
-  That is how published results in this field were made. It needs the whole recording and flatters every method.
+- **causal**: at time t the newest target is x(t), which belongs to u(t−h). The learner is therefore h inputs behind,
+  and is rolled forward over the inputs that it has not learnt from to forecast x(t+h).
+- **look-ahead**: the learner forecasts from u(t) and learns from x(t+h) at once, h samples before it is known. This is
+  how published results in this field were obtained. It needs the whole recording and makes every method look better.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from quatcast.checkpoint import Kept
+from quatcast.algebra import fetch
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.engine.threads import one_thread
+from quatcast.forecasting.contract import ForecasterState, Forecasts, Labels, OnlineForecaster, as_recording
 from quatcast.forecasting.embedding import Embedding, ScaleBy, Target, as_delays
-from quatcast.learners.base import Learner, check_finite
+from quatcast.learners.base import Learner, StackedStep
 from quatcast.learners.persistence import Persistence
-from quatcast.typing import Floats
+from quatcast.typing import Bools, Floats
 
-Labels = Literal["causal", "lookahead"]
+Sample = tuple[Floats, Bools]
+"""A sample (channels, dimensions), and which of its channels were observed."""
 
 
-@dataclass(frozen=True)
-class Forecasts:
-    """Forecasts of a recording; `numpy.asarray` of it is `positions`.
+@dataclass
+class Collecting(ForecasterState):
+    """State before the scaling is fitted: the samples that it will be fitted to."""
+
+    samples: list[Sample]
+
+
+@dataclass
+class Tracking(ForecasterState):
+    """State once the scaling is fitted.
 
     Attributes
     ----------
-    positions
-        (T, channels, dimensions), behind a run axis where the learner has several runs. Row t is the forecast OF
-        sample t, made `horizon` samples before; NaN where there is none.
-    weights
-        (T,), behind the run axis: kernel weight with which sample t was learnt from, NaN where it was not.
-    horizon
-        Samples ahead.
-    labels
-        "causal" or "lookahead".
+    embedding
+        The scaling.
+    waiting
+        Samples that have arrived and have not been taken in, oldest first.
+    line
+        The last samples, for inputs.
+    inputs, origins
+        Inputs that the learner has not learnt from, and the newest sample of each; at most horizon + 1.
+    observed
+        Which channels of the newest sample were observed.
+    weight
+        Kernel weight of the last target, per run; NaN if there was none.
     truncated
-        Updates whose gradient was cut off at the learner's `max_depth`.
+        Number of updates whose gradient was cut off.
     """
 
-    positions: Floats
-    weights: Floats
-    horizon: int
-    labels: Labels
+    embedding: Embedding
+    waiting: deque[Sample]
+    line: SlidingWindow
+    inputs: deque[Floats]
+    origins: deque[Floats]
+    observed: Bools
+    weight: Floats
     truncated: int
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self.positions, dtype=dtype, copy=copy)
 
-
-class Forecaster(Kept):
+class Forecaster(OnlineForecaster):
     """Forecast a signal `horizon` samples ahead, learning as it goes.
 
     Parameters
     ----------
     learner
-        What predicts and learns.
+        Learner that predicts and learns.
     horizon
-        h, how many samples ahead.
+        h, number of samples ahead.
     lags
-        Samples that make an input: a number l of successive ones, or a list of delays.
+        Samples that make an input: a number l of successive samples, or a list of delays.
     labels
         "causal" learns from targets that have arrived; "lookahead" from those h samples ahead, offline only.
     target
@@ -77,10 +89,13 @@ class Forecaster(Kept):
     scale_by
         "coordinate" as published, or "channel"; see `Embedding.fit`.
     train
-        Samples at the start of the recording that the scaling is fitted to.
+        Number of samples at the start that the scaling is fitted to.
     catch_up
-        Samples that one `update` learns from once the scaling is fitted, until it has caught up with the newest; all
-        of those kept back at once where left out.
+        Number of samples that are taken in per update once the scaling is fitted, until the newest is reached; by
+        default all collected samples at once.
+    learn_first
+        Learn from each sample before answering. The answer then takes the newest sample into account fully, and comes
+        later. By default the answer comes first.
 
     Examples
     --------
@@ -89,9 +104,11 @@ class Forecaster(Kept):
     >>> wave = np.stack([np.sin(time), np.cos(time), 0.3 * np.sin(2 * time)], axis=-1)[:, None, :]
     >>> forecaster = Forecaster(RLS(), horizon=5, lags=10)
     >>> forecasts = forecaster.run(wave)
-    >>> bool(np.abs(np.asarray(forecasts) - wave)[300:].max() < 0.01)
+    >>> bool(np.abs(np.asarray(forecasts) - wave)[310:].max() < 0.01)
     True
     """
+
+    state: Collecting | Tracking
 
     def __init__(
         self,
@@ -104,174 +121,212 @@ class Forecaster(Kept):
         scale_by: ScaleBy = "coordinate",
         train: int = 300,
         catch_up: int | None = None,
+        learn_first: bool = False,
     ) -> None:
         if not isinstance(learner, Learner):
-            raise ValueError(f"learner: a quatcast learner, not {learner!r}")
+            raise ValueError(f"learner: expected a quatcast learner, got {learner!r}")
         for name, value, known in (
             ("labels", labels, ("causal", "lookahead")),
             ("target", target, ("position", "displacement")),
             ("scale_by", scale_by, ("coordinate", "channel")),
         ):
             if value not in known:
-                raise ValueError(f"{name}: one of {', '.join(map(repr, known))}, not {value!r}")
+                raise ValueError(f"{name}: expected one of {', '.join(map(repr, known))}, got {value!r}")
         for name, number in (("horizon", horizon), ("train", train)):
             if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
-                raise ValueError(f"{name}: a positive whole number of samples, not {number!r}")
+                raise ValueError(f"{name}: expected a positive whole number of samples, got {number!r}")
         if catch_up is not None and (not isinstance(catch_up, int | np.integer) or catch_up < 2):
-            raise ValueError(f"catch_up: a whole number of samples from 2, or None for all at once, not {catch_up!r}")
+            raise ValueError(f"catch_up: expected at least 2 samples, or None for all at once, got {catch_up!r}")
         if isinstance(learner, Persistence) and target == "displacement":
             raise ValueError('target: Persistence forecasts positions; use target="position" with it')
         self.learner, self.horizon, self.labels, self.target = learner, int(horizon), labels, target
-        self.lags, self.scale_by, self.train = lags, scale_by, int(train)
-        self.catch_up = None if catch_up is None else int(catch_up)
         self.delays = as_delays(lags)
-        self.embedding: Embedding | None = None
-        self._shape: tuple[int, ...] | None = None
-        self._waiting: deque[tuple[Floats, NDArray[np.bool_]]] = deque()
+        self.lags, self.scale_by, self.train = list(self.delays), scale_by, int(train)
+        self.catch_up = None if catch_up is None else int(catch_up)
+        self.learn_first = learn_first
 
-    def update(self, sample: ArrayLike, present: ArrayLike | None = None) -> Floats:
-        """Take in the newest sample (channels, dimensions) and forecast the one `horizon` samples after it.
+    # The online contract.
 
-        `present` (channels,) says which channels were really seen; a position that was filled in serves as an input,
-        but is not learnt from.
+    def begin(self, shape: tuple[int, int], training: Floats | None = None) -> None:
+        """Begin anew; with training samples (T, channels, dimensions) the scaling is fitted to them at once."""
+        algebra = self.learner.algebra
+        if 1 < algebra.dimension < shape[1]:
+            raise ValueError(
+                f"sample: expected at most {algebra.dimension} dimensions, which fit into {algebra}, got {shape[1]}"
+            )
+        if training is None:
+            self.state = Collecting(shape, [])
+        else:
+            self._track(training, deque())
 
-        The first `train` samples are kept back until the scaling can be fitted to them; the learner then catches up,
-        `catch_up` samples an update. Until there is a forecast it is NaN.
-        """
+    def forecast(self, sample: Floats, observed: Bools) -> Floats:
+        """Take in the newest sample and forecast; NaN until the scaling is fitted and the learner has caught up."""
+        if isinstance(self.state, Collecting):
+            self.state.samples.append((sample, observed))
+            if len(self.state.samples) == self.train:
+                self._track(np.stack([x for x, _ in self.state.samples]), deque(self.state.samples))
+            else:
+                return self._nothing()
+        elif self.state.waiting or self.learn_first:
+            self.state.waiting.append((sample, observed))
+        else:
+            self._take_in(sample, observed)
+        if self.learn_first:
+            self._catch_up()
+        return self._nothing() if self._tracking.waiting else self._answer()
+
+    def learn(self) -> None:
+        """Learn from the newest sample, or from some of those that are waiting."""
+        if self.learn_first or isinstance(self.state, Collecting):
+            return
+        if self.state.waiting:
+            self._catch_up()
+        else:
+            self._learn_newest()
+
+    def update(self, sample: ArrayLike, observed: ArrayLike | None = None) -> Floats:
+        """Check the newest sample (channels, dimensions), forecast, and learn from it; see `OnlineForecaster`."""
         if self.labels == "lookahead":
             raise ValueError(
                 'labels: "lookahead" learns from samples that have not arrived yet, so it cannot run live; '
                 'use labels="causal", or run(positions) on a finished recording'
             )
-        x = self._check("sample", sample, 2)
-        seen = np.ones(len(x), dtype=bool) if present is None else np.asarray(present)
-        if seen.shape != (len(x),) or seen.dtype != np.bool_:
-            raise ValueError(f"present: {len(x)} values True or False expected, not {present!r}")
-        if self._shape is not None and x.shape != self._shape:
-            raise ValueError(f"sample: shape {self._shape} expected as before, not {x.shape}")
-        self._shape = x.shape
-        self._waiting.append((x, seen))
-        if self.embedding is None:
-            if len(self._waiting) < self.train:
-                return self._nothing(x.shape)
-            self._begin(np.stack([row for row, _ in self._waiting]))
-        for _ in range(min(self.catch_up or self.train, len(self._waiting))):
-            self._advance(*self._waiting.popleft())
-        return self._nothing(x.shape) if self._waiting else self._forecast(x)
+        return np.asarray(super().update(sample, observed))
 
-    def run(self, positions: ArrayLike) -> Forecasts:
-        """Forecast a whole recording (T, channels, dimensions), beginning anew.
+    def run(self, positions: ArrayLike, *, training: ArrayLike | None = None) -> Forecasts:
+        """Forecast a recording (T, channels, dimensions): begin anew, then do for each row what `update` does.
 
-        The scaling is fitted to the first `train` samples before anything else. Once `update` would have caught up,
-        causal forecasts are the very ones that it would have given.
+        Parameters
+        ----------
+        positions
+            The recording.
+        training
+            Samples that the scaling is fitted to before the first row, as in the published protocol. By default the
+            first `train` rows are collected first, as in live use; under look-ahead labels they are always known.
         """
-        x = self._check("positions", positions, 3)
-        if len(x) < self.train:
-            raise ValueError(f"positions: {self.train} samples are needed to fit the scaling, not {len(x)}")
-        self._waiting.clear()
-        self._begin(x[: self.train])
-        h, shape = self.horizon, x.shape
+        x = as_recording(positions, finite=True)
+        fitted = x[: self.train] if training is None else as_recording(training, finite=True)
+        if fitted.shape[1:] != x.shape[1:] or len(fitted) < self.train:
+            name = "positions" if training is None else "training"
+            expected = f"at least {self.train} samples of shape {x.shape[1:]} to fit the scaling"
+            raise ValueError(f"{name}: expected {expected}, got {fitted.shape}")
+        known = training is not None or self.labels == "lookahead"
+        self.begin((x.shape[1], x.shape[2]), fitted if known else None)
+        h, everything = self.horizon, np.ones(x.shape[1], dtype=bool)
         runs = (self.learner.runs,) if self.learner.runs else ()
-        forecasts = np.full((*runs, *shape), np.nan)
-        weights = np.full((*runs, shape[0]), np.nan)
-        seen = np.ones(shape[1], dtype=bool)
-        with one_thread():
+        forecasts, weights = np.full((*runs, *x.shape), np.nan), np.full((*runs, len(x)), np.nan)
+        with one_thread(), np.errstate(over="ignore", invalid="ignore"):
             for t, row in enumerate(x):
                 if self.labels == "causal":
-                    self._advance(row, seen)
-                    made = self._forecast(row)
-                    weights[..., t] = self._weight
+                    made = self.forecast(row, everything)
+                    self.learn()
                     if t + h < len(x):
                         forecasts[..., t + h, :, :] = made
+                    if isinstance(self.state, Tracking) and not self.state.waiting:
+                        weights[..., t] = self.state.weight
                 elif t + h < len(x):
-                    self._observe(row)
-                    if self._inputs:
-                        forecasts[..., t + h, :, :] = self._learn(row, x[t + h], seen, self._inputs[-1])
-                    weights[..., t + h] = self._weight
-        return Forecasts(forecasts, weights, h, self.labels, self._truncated)
+                    made, weights[..., t + h] = self._look_ahead(row, x[t + h])
+                    forecasts[..., t + h, :, :] = made
+        truncated = self.state.truncated if isinstance(self.state, Tracking) else 0
+        return Forecasts(forecasts, weights, h, self.labels, truncated)
+
+    def mark(self) -> Any:
+        """Return what `rewind` needs to undo the next step."""
+        return super().mark(), self.learner.mark()
+
+    def rewind(self, mark: Any) -> None:
+        """Undo the step since `mark`."""
+        own, learner = mark
+        super().rewind(own)
+        self.learner.rewind(learner)
 
     # One sample after the other.
 
-    def _begin(self, training: Floats) -> None:
-        self.embedding = Embedding.fit(
-            training, self.delays, self.horizon, self.target, self.scale_by, self.learner.algebra
+    def _track(self, training: Floats, waiting: deque[Sample]) -> None:
+        """Fit the scaling to training samples and begin to track the signal."""
+        algebra = self.learner.algebra
+        channels, dimensions = training.shape[1:]
+        count = channels * (dimensions if algebra.dimension == 1 else 1)
+        self.learner.begin(count * len(self.delays), count)
+        self.state = Tracking(
+            shape=(channels, dimensions),
+            embedding=Embedding.fit(training, self.delays, self.horizon, self.target, self.scale_by, algebra),
+            waiting=waiting,
+            line=SlidingWindow(self.delays[0] + 1),
+            inputs=deque(maxlen=self.horizon + 1),
+            origins=deque(maxlen=self.horizon + 1),
+            observed=np.ones(channels, dtype=bool),
+            weight=np.full(self.learner.runs or (), np.nan),
+            truncated=0,
         )
-        self._shape = training.shape[1:]
-        channels, dimensions = self._shape
-        count = channels * (dimensions if self.learner.algebra.dimension == 1 else 1)
-        self.learner.start(count * len(self.delays), count)
-        self._line = SlidingWindow(self.delays[0] + 1)
-        self._picks = self.delays[0] - np.asarray(self.delays)
-        self._inputs: deque[Floats] = deque(maxlen=self.horizon + 1)
-        self._samples: deque[Floats] = deque(maxlen=self.horizon + 1)
-        self._weight: Floats | float = np.nan
-        self._truncated = 0
 
-    def _advance(self, x: Floats, seen: NDArray[np.bool_]) -> None:
-        """Causal step: take in a sample, and learn from it as a target."""
-        self._observe(x)
-        if len(self._inputs) > self.horizon:
-            self._learn(self._samples[0], x, seen, self._inputs[0])
+    def _catch_up(self) -> None:
+        """Take in and learn from as many waiting samples as one update may."""
+        state = self._tracking
+        for _ in range(min(self.catch_up or self.train, len(state.waiting))):
+            self._take_in(*state.waiting.popleft())
+            self._learn_newest()
 
-    def _forecast(self, x: Floats) -> Floats:
-        """Forecast from x, the last sample taken in: roll the learner on over the inputs not learnt from yet."""
-        if not self._inputs:
-            return self._nothing(x.shape)
-        behind = len(self._inputs) > self.horizon
-        ahead = list(self._inputs)[1 if behind else 0 :]
-        if not self.learner.recurrent:
-            ahead = ahead[-1:]
-        assert self.embedding is not None
-        return self.embedding.position(x, self.learner.predict(*ahead))
-
-    def _observe(self, x: Floats) -> None:
+    def _take_in(self, x: Floats, observed: Bools) -> None:
         """Take in a sample and build the input that ends with it."""
-        assert self.embedding is not None
-        self._line.append(x)
-        if len(self._line) == self._line.capacity:
-            self._inputs.append(self.embedding.input(self._line.rows[self._picks]))
-            self._samples.append(x)
+        state = self._tracking
+        state.line.append(x)
+        state.observed = observed
+        if len(state.line) == state.line.capacity:
+            window = state.line.rows[self.delays[0] - np.asarray(self.delays)]
+            state.inputs.append(state.embedding.input(window))
+            state.origins.append(x)
 
-    def _learn(self, origin: Floats, x: Floats, seen: NDArray[np.bool_], u: Floats) -> Floats:
-        """Learn that the input u, made at position `origin`, led to the sample x; forecast it before."""
-        assert self.embedding is not None
-        goal = self.embedding.goal(origin, x)
-        step = self.learner.update(u, goal, None if seen.all() else np.repeat(seen, len(goal) // len(seen)))
-        self._truncated += step.truncated
-        weight = np.asarray(step.weight)
-        per_channel = weight.ndim > (self.learner.runs is not None)
-        self._weight = weight.mean(axis=-1) if per_channel else weight
-        return self.embedding.position(origin, step.prediction)
+    def _learn_newest(self) -> None:
+        """Learn from the newest sample, which is the target of the oldest input."""
+        state = self._tracking
+        if len(state.inputs) > self.horizon:
+            step = self._learn(state.inputs[0], state.origins[0], state.origins[-1], state.observed)
+            state.truncated += step.truncated
+            state.inputs.popleft()
+            state.origins.popleft()
 
-    # What a file keeps.
+    def _learn(self, u: Floats, origin: Floats, x: Floats, observed: Bools) -> StackedStep:
+        """Learn that the input u, whose newest sample is `origin`, led to the sample x."""
+        state = self._tracking
+        target = state.embedding.target_of(origin, x)
+        if not (state.embedding.within_limits(u) and state.embedding.within_limits(target)):
+            observed = np.zeros_like(observed)
+        mask = None if observed.all() else np.repeat(observed, target.shape[-1] // len(observed)).astype(float)
+        step = self.learner._update(u, target, mask)
+        weight = fetch(step.weight)[:, 0, :].mean(axis=-1)
+        state.weight = weight if self.learner.runs else weight[0]
+        return step
 
-    def _attributes(self) -> dict[str, Any]:
-        kept = vars(self) | {"learner": self.learner.to_tree(), "lags": list(self.delays)}
-        if self.embedding is not None:
-            kept["embedding"] = {f.name: getattr(self.embedding, f.name) for f in fields(Embedding)[1:]}
-            kept["_line"] = self._line.rows
-        return kept
+    def _answer(self) -> Floats:
+        """Roll the learner forward over the inputs that it has not learnt from, and forecast."""
+        state = self._tracking
+        if not state.inputs:
+            return self._nothing()
+        ahead = list(state.inputs) if self.learner.recurrent else [state.inputs[-1]]
+        return self._position(state.origins[-1], self.learner._predict(ahead))
 
-    def _restore(self, attributes: dict[str, Any]) -> None:
-        super()._restore(attributes)
-        self.learner = Learner.from_tree(attributes["learner"])
-        if self.embedding is not None:
-            self.embedding = Embedding(self.learner.algebra, **attributes["embedding"])
-            self._line = SlidingWindow(self.delays[0] + 1)
-            self._line.rows = attributes["_line"]
+    def _look_ahead(self, x: Floats, target: Floats) -> tuple[Floats, Floats]:
+        """Take in a sample, forecast, and learn from the sample `horizon` later; the forecast and the kernel weight."""
+        everything = np.ones(len(x), dtype=bool)
+        self._take_in(x, everything)
+        state = self._tracking
+        if not state.inputs:
+            return self._nothing(), state.weight
+        step = self._learn(state.inputs[-1], x, target, everything)
+        state.truncated += step.truncated
+        return self._position(x, step.prediction), state.weight
 
-    def _nothing(self, shape: tuple[int, ...]) -> Floats:
-        return np.full((self.learner.runs, *shape) if self.learner.runs else shape, np.nan)
+    def _position(self, origin: Floats, output: Any) -> Floats:
+        position = self._tracking.embedding.position(origin, fetch(output))
+        return position if self.learner.runs else position[0]
 
-    def _check(self, name: str, x: ArrayLike, ndim: int) -> Floats:
-        array = np.asarray(x)
-        if array.dtype.kind not in "fiu":
-            raise ValueError(f"{name}: real numbers expected, not an array of type {array.dtype}")
-        if array.ndim != ndim or 0 in array.shape:
-            expected = "(channels, dimensions)" if ndim == 2 else "(T, channels, dimensions)"
-            raise ValueError(f"{name}: shape {expected} expected, not {array.shape}")
-        d = self.learner.algebra.dimension
-        if d > 1 and array.shape[-1] > d:
-            raise ValueError(f"{name}: at most {d} dimensions fit into {self.learner.algebra}, not {array.shape[-1]}")
-        check_finite(name, array)
-        return array.astype(np.float64)
+    def _nothing(self) -> Floats:
+        return np.full((self.learner.runs, *self.state.shape) if self.learner.runs else self.state.shape, np.nan)
+
+    @property
+    def _tracking(self) -> Tracking:
+        """The state, which must be `Tracking`."""
+        if not isinstance(self.state, Tracking):
+            raise ValueError("the scaling has not been fitted yet")
+        return self.state

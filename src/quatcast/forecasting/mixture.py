@@ -1,42 +1,48 @@
-"""A mixture of forecasters that trusts those that were right lately.
+"""A mixture of forecasters, weighted by their recent errors.
 
-At each sample every member forecasts; when the sample that was forecast arrives, all of them are judged by it. With
-E the matured errors of K experts, C = Σ γᵃEEᵀ their covariance with older errors counting less, the weights minimise
-the error that the mixture would have had, held back towards equal weights:
+At each sample every member forecasts; when the sample that was forecast arrives, the errors of all members are known.
+With E the matured errors of K members and C = Σ γᵃEEᵀ their covariance, in which older errors count less, the weights
+minimise the error that the mixture would have had, regularised towards equal weights:
 
     min wᵀCw + r·|w − 1/K|²,    Σw = 1,    w ≥ 0,    r = ρ·minₖ Cₖₖ.
 
-Experts that err alike do not count twice, an expert that fails loses its weight within seconds, and because weights
-neither exceed one nor change sign, the mixture is never much worse than its best member.
+Members with the same errors do not count twice, a member that fails loses its weight within seconds, and because
+weights lie between zero and one, the mixture is never much worse than its best member.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from quatcast.checkpoint import Kept
-from quatcast.engine.threads import one_thread
-from quatcast.forecasting.forecaster import Forecaster, Forecasts
-from quatcast.typing import Floats
+from quatcast.forecasting.contract import (
+    LARGEST,
+    ForecasterState,
+    OnlineForecaster,
+    mark_of,
+    positions_of,
+    rewind_to,
+    satisfies_contract,
+)
+from quatcast.typing import Bools, Floats
 
-LARGEST = 1e9
-"""Largest coordinate that is taken for a measurement; the squares of larger ones could overflow."""
 NEGLIGIBLE = 1e-9
-"""What is left out of account beside one."""
+"""Relative tolerance."""
 
 
 def blend(C: Floats, shrinkage: float) -> Floats:
-    """Weights (…, K) for error covariances C (…, K, K); see the module.
+    """Return the weights (…, K) for error covariances C (…, K, K); see the module.
 
-    With A = C + r, the weights are v/Σv for the v ≥ 0 that minimises vᵀAv/2 − Σv: on the plane Σw = 1 the pull towards
-    equal weights is r·|w|² up to a constant. Mostly all experts have a share; else those that do are found by principal
-    pivoting: solve for those kept, then take the last one that is wrong, kept below zero or left out with a slope that
-    would gain, to the other side. Errors are measured in units of each expert's own, so that an expert a billion times
-    better than the others is not lost in the rounding.
+    With A = C + r, the weights are v/Σv for the v ≥ 0 that minimises vᵀAv/2 − Σv: on the plane Σw = 1 the
+    regularisation towards equal weights is r·|w|² up to a constant. Usually all weights are positive; otherwise the
+    positive ones are found by principal pivoting: solve for the active members, then move the last violating one to
+    the other side, that is, an active one below zero or an inactive one that would lower the error. Errors are measured
+    in units of each member's own, so that a member that is a billion times better than the others is not lost in
+    rounding.
 
     Examples
     --------
@@ -63,37 +69,66 @@ def blend(C: Floats, shrinkage: float) -> Floats:
 
 def _solve(A: Floats, b: Floats) -> Floats:
     """Minimise vᵀAv/2 − bᵀv over v ≥ 0."""
-    kept = np.ones(len(b), dtype=bool)
+    active = np.ones(len(b), dtype=bool)
     v = np.zeros_like(b)
-    # Pivots are few; the bound is for rounding that lets two experts change sides for ever.
+    # There are few pivots; the bound prevents an endless loop if rounding makes two members change sides.
     for _ in range(10 * len(b)):
         v = np.zeros_like(b)
-        v[kept] = np.linalg.solve(A[np.ix_(kept, kept)], b[kept])
-        wrong = np.where(kept, v, A @ v - b) < -NEGLIGIBLE
+        v[active] = np.linalg.solve(A[np.ix_(active, active)], b[active])
+        wrong = np.where(active, v, A @ v - b) < -NEGLIGIBLE
         if not wrong.any():
             break
         last = np.flatnonzero(wrong)[-1]
-        kept[last] = not kept[last]
+        active[last] = not active[last]
     return v
 
 
-class Mixture(Kept):
-    """Forecast with several forecasters, weighed by their recent matured errors, each channel by itself.
+@dataclass
+class MixtureState(ForecasterState):
+    """What a mixture remembers.
 
-    A member whose learner has several runs counts with the mean of its runs. One without a forecast, because it warms
-    up or has broken, is left out until it has one again.
+    Attributes
+    ----------
+    sample, observed
+        The newest sample, and which of its channels were observed.
+    made
+        Forecasts (K, channels, dimensions) of all members, of the samples that have not arrived and the newest one.
+    covariance
+        C, (channels, K, K).
+    weights
+        (channels, K), equal until errors are known.
+    judged
+        Whether errors of all members have been seen.
+    """
+
+    sample: Floats
+    observed: Bools
+    made: deque[Floats]
+    covariance: Floats
+    weights: Floats
+    judged: bool
+
+
+class Mixture(OnlineForecaster):
+    """Forecast with several forecasters, weighted by their recent matured errors, each channel by itself.
+
+    A member with several runs contributes the mean of its runs. A member without a forecast, because it is warming up
+    or has failed, is left out until it has one again.
 
     Parameters
     ----------
     members
-        Forecasters of the same horizon with causal labels.
+        Forecasters of the same horizon that satisfy the online contract; see `OnlineForecaster`.
     memory
-        Samples over which errors are forgotten: γ = 1 − 1/memory.
+        Number of samples over which errors are forgotten: γ = 1 − 1/memory.
     shrinkage
-        ρ, how strongly weights are held towards equal ones.
+        ρ, strength of the regularisation towards equal weights.
+    learn_first
+        Weigh the members by the errors of the newest sample before answering. By default the answer comes first.
 
     Examples
     --------
+    >>> from quatcast.forecasting.forecaster import Forecaster
     >>> from quatcast.learners import RLS, Persistence
     >>> time = np.arange(900) / 10
     >>> wave = np.stack([np.sin(time), np.cos(time), 0.3 * np.sin(2 * time)], axis=-1)[:, None, :]
@@ -108,71 +143,104 @@ class Mixture(Kept):
     Bates and Granger (1969), "The combination of forecasts".
     """
 
-    def __init__(self, members: Sequence[Forecaster], *, memory: int = 300, shrinkage: float = 0.1) -> None:
+    state: MixtureState
+
+    def __init__(
+        self,
+        members: Sequence[OnlineForecaster],
+        *,
+        memory: int = 300,
+        shrinkage: float = 0.1,
+        learn_first: bool = False,
+    ) -> None:
         self.members = list(members)
         if not self.members:
-            raise ValueError("members: at least one forecaster")
-        if len({member.horizon for member in self.members}) > 1:
-            raise ValueError(f"members: one horizon for all, not {[member.horizon for member in self.members]}")
-        if any(member.labels != "causal" for member in self.members):
-            raise ValueError('members: all must have labels="causal", since only arrived errors can weigh them')
+            raise ValueError("members: expected at least one forecaster")
+        for i, member in enumerate(self.members):
+            if not satisfies_contract(member):
+                raise ValueError(f"members[{i}]: expected horizon, begin, forecast and learn, got {member!r}")
+        horizons = [member.horizon for member in self.members]
+        if len(set(horizons)) > 1:
+            raise ValueError(f"members: expected one horizon for all, got {horizons}")
+        if any(getattr(member, "labels", "causal") != "causal" for member in self.members):
+            raise ValueError('members: expected labels="causal", because only errors that have arrived can weigh them')
         if memory < 1 or not shrinkage >= 0:
-            raise ValueError("mixture: needs memory >= 1 and shrinkage >= 0")
-        self.memory, self.shrinkage = memory, shrinkage
+            raise ValueError(f"mixture: expected memory >= 1 and shrinkage >= 0, got {memory!r} and {shrinkage!r}")
+        self.memory, self.shrinkage, self.learn_first = memory, shrinkage, learn_first
         self.horizon = self.members[0].horizon
-        self._made: deque[Floats] = deque(maxlen=self.horizon)
-        self._covariance: Floats | None = None
-        self.weights: Floats | None = None
 
-    def update(self, sample: ArrayLike, present: ArrayLike | None = None) -> Floats:
-        """Take in the newest sample (channels, dimensions) and forecast the one `horizon` samples after it.
+    @property
+    def weights(self) -> Floats:
+        """Weights (channels, K) of the members; see `MixtureState`."""
+        return self.state.weights.copy()
 
-        `present` is as for `Forecaster.update`; errors of channels that are not present do not count.
-        """
-        forecasts = np.stack([self._mean(member, member.update(sample, present)) for member in self.members])
+    def begin(self, shape: tuple[int, int]) -> None:
+        """Begin anew with all members."""
+        for member in self.members:
+            member.begin(shape)
+        channels, K = shape[0], len(self.members)
+        self.state = MixtureState(
+            shape=shape,
+            sample=np.full(shape, np.nan),
+            observed=np.zeros(channels, dtype=bool),
+            made=deque(maxlen=self.horizon + 1),
+            covariance=np.zeros((channels, K, K)),
+            weights=np.full((channels, K), 1.0 / K),
+            judged=False,
+        )
+
+    def forecast(self, sample: Floats, observed: Bools) -> Floats:
+        """Take in the newest sample and return the weighted mean of the members' forecasts."""
+        state = self.state
+        forecasts = np.stack([positions_of(member.forecast(sample, observed)) for member in self.members])
         forecasts[~(np.abs(forecasts) <= LARGEST)] = np.nan
-        x = np.asarray(sample, dtype=float)
-        if len(self._made) == self.horizon:
-            self._judge(x - self._made[0], np.ones(len(x), bool) if present is None else np.asarray(present))
-        self._made.append(forecasts)
+        state.made.append(forecasts)
+        state.sample, state.observed = sample, observed
+        if self.learn_first:
+            self._weigh()
         return self._mix(forecasts)
 
-    def run(self, positions: ArrayLike) -> Forecasts:
-        """Forecast a recording (T, channels, dimensions) from here on, sample by sample."""
-        x = np.asarray(positions, dtype=float)
-        forecasts = np.full(x.shape, np.nan)
-        with one_thread():
-            for t, row in enumerate(x):
-                made = self.update(row)
-                if t + self.horizon < len(x):
-                    forecasts[t + self.horizon] = made
-        return Forecasts(forecasts, np.full(len(x), np.nan), self.horizon, "causal", 0)
+    def learn(self) -> None:
+        """Let all members learn, and weigh them by the errors of the newest sample."""
+        for member in self.members:
+            member.learn()
+        if not self.learn_first:
+            self._weigh()
 
-    def _mean(self, member: Forecaster, forecast: Floats) -> Floats:
-        return np.asarray(forecast.mean(axis=0)) if member.learner.runs else forecast
+    def mark(self) -> Any:
+        """Return what `rewind` needs to undo the next step."""
+        return super().mark(), [mark_of(member) for member in self.members]
 
-    def _judge(self, errors: Floats, present: Floats) -> None:
-        """Count matured errors (K, channels, dimensions) and weigh the members anew."""
-        known = np.asarray(np.isfinite(errors).all(axis=(-2, -1)))
-        if not known.any() or (self.weights is None and not known.all()):
+    def rewind(self, mark: Any) -> None:
+        """Undo the step since `mark`, in all members."""
+        own, marks = mark
+        super().rewind(own)
+        for member, one in zip(self.members, marks, strict=True):
+            rewind_to(member, one)
+
+    def _weigh(self) -> None:
+        """Count the errors of the forecasts of the newest sample, and weigh the members anew."""
+        state = self.state
+        if len(state.made) <= self.horizon:
             return
-        # A member that has broken is as bad as the worst of the others.
+        errors = state.sample - state.made[0]
+        known = np.asarray(np.isfinite(errors).all(axis=(-2, -1)))
+        if not known.any() or not (state.judged or known.all()):
+            return
+        # A member that has failed counts as much as the worst of the others.
         worst = errors[np.where(known, np.sum(errors**2, axis=(-2, -1)), -1.0).argmax()]
         e = np.where(known[:, None, None], errors, worst).swapaxes(0, 1)
-        if self._covariance is None:
-            self._covariance = np.zeros((len(e), len(errors), len(errors)))
-        decayed = (1.0 - 1.0 / self.memory) * self._covariance + e @ e.mT
-        self._covariance = np.where(np.asarray(present)[:, None, None], decayed, self._covariance)
-        self.weights = blend(self._covariance, self.shrinkage)
+        decayed = (1.0 - 1.0 / self.memory) * state.covariance + e @ e.mT
+        state.covariance = np.where(state.observed[:, None, None], decayed, state.covariance)
+        state.weights, state.judged = blend(state.covariance, self.shrinkage), True
 
     def _mix(self, forecasts: Floats) -> Floats:
-        """Mix the forecasts of those members that have one, (K, channels, dimensions), by what they are worth."""
+        """Return the weighted mean of those forecasts (K, channels, dimensions) that exist."""
         known = np.isfinite(forecasts).all(axis=(-2, -1))
         if not known.any():
             return np.full(forecasts.shape[1:], np.nan)
-        equal = np.ones((forecasts.shape[1], int(known.sum())))
-        worth = equal if self.weights is None else self.weights[:, known]
-        worth = np.where(worth.any(axis=-1, keepdims=True), worth, equal)
-        shares = worth / worth.sum(axis=-1, keepdims=True)
+        weights = self.state.weights[:, known]
+        weights = np.where(weights.any(axis=-1, keepdims=True), weights, 1.0)
+        shares = weights / weights.sum(axis=-1, keepdims=True)
         mixed: Floats = np.einsum("ck,kcd->cd", shares, forecasts[known])
         return mixed

@@ -1,13 +1,32 @@
-"""Learners: each predicts from an input and learns from one (input, target) pair at a time.
+"""Learners: each predicts from an input and learns from one pair of input and target at a time.
 
-One file a learner; `base` says what they have in common.
+There is one file per learner; `base` holds what they have in common.
 """
 
-from quatcast.learners.base import Learner, Step
+from quatcast.learners.base import Learner, LearnerState, StackedStep, Step
+from quatcast.learners.gated import GRU, QGRU
 from quatcast.learners.lms import CLMS, LMS, QLMS
 from quatcast.learners.persistence import Persistence
+from quatcast.learners.qelm import QELM
 from quatcast.learners.recurrent import QRNN, RNN, ComplexRNN
-from quatcast.learners.ridge import QELM, Ridge
+from quatcast.learners.ridge import Ridge
 from quatcast.learners.rls import RLS
 
-__all__ = ["CLMS", "LMS", "QELM", "QLMS", "QRNN", "RLS", "RNN", "ComplexRNN", "Learner", "Persistence", "Ridge", "Step"]
+__all__ = [
+    "CLMS",
+    "GRU",
+    "LMS",
+    "QELM",
+    "QGRU",
+    "QLMS",
+    "QRNN",
+    "RLS",
+    "RNN",
+    "ComplexRNN",
+    "Learner",
+    "LearnerState",
+    "Persistence",
+    "Ridge",
+    "StackedStep",
+    "Step",
+]

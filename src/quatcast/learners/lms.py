@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,15 +21,15 @@ class LMS(GradientLearner):
     Parameters
     ----------
     loss
-        MSE() or MCC(...), which scales each step by the kernel weight.
+        A `Loss`, such as MSE() or MCC(...), which scales each step by the kernel weight.
     optimizer
-        SGD(...) or Adam(...). An array of rates gives several runs.
+        An `Optimizer`, such as SGD(...) or Adam(...). A sequence of learning rates gives several runs.
     device
-        Where the arrays live, see `quatcast.algebra.backend`.
+        Device of the arrays, see `quatcast.algebra.backend`.
 
     Examples
     --------
-    >>> learner = LMS(optimizer=SGD(rate=0.1, clip=None))
+    >>> learner = LMS(optimizer=SGD(learning_rate=0.1, clip=None))
     >>> for _ in range(200):
     ...     step = learner.update([1.0, 2.0], [3.0])
     >>> learner.predict([1.0, 2.0]).round(6)
@@ -41,30 +41,27 @@ class LMS(GradientLearner):
     """
 
     def __init__(self, *, loss: Loss | None = None, optimizer: Optimizer | None = None, device: str = "cpu") -> None:
-        self._configure(loss or MSE(), optimizer or SGD(rate=0.01), device)
+        self._configure(loss or MSE(), optimizer or SGD(learning_rate=0.01), device)
 
-    def _initial(self) -> dict[str, Floats]:
-        assert self.n_inputs is not None
-        assert self.n_outputs is not None
+    def _initial(self, n_inputs: int, n_outputs: int) -> dict[str, Floats]:
         runs, d = self.runs or 1, self.algebra.dimension
         return {
-            "readout.weight": np.zeros((runs, self.n_outputs, self.n_inputs, d)),
-            "readout.bias": np.zeros((runs, self.n_outputs, d)),
+            "readout.weight": np.zeros((runs, n_outputs, n_inputs, d)),
+            "readout.bias": np.zeros((runs, n_outputs, d)),
         }
 
     def _output(self, u: Array) -> Array:
-        weight, bias = self._leaves
+        weight, bias = self.state.leaves()
         return self.algebra.apply(weight, u) + bias
 
     def _predict(self, inputs: list[Floats]) -> Array:
         return self._output(place(inputs[-1], self.device))
 
-    def _forward(self, u: Array) -> Array:
-        self._input = u
-        return self._output(u)
+    def _forward(self, u: Array) -> tuple[Array, Any]:
+        return self._output(u), None
 
-    def _gradients(self, slope: Array) -> tuple[list[Array], int, bool]:
-        return [self.algebra.expand(slope).mT @ self._input, slope], 0, False
+    def _gradients(self, u: Array, trace: Any, slope: Array) -> tuple[list[Array], int, bool]:
+        return [self.algebra.expand(slope).mT @ u, slope], 0, False
 
 
 class CLMS(LMS):
@@ -72,7 +69,7 @@ class CLMS(LMS):
 
     Examples
     --------
-    >>> learner = CLMS(optimizer=SGD(rate=0.5, clip=None))
+    >>> learner = CLMS(optimizer=SGD(learning_rate=0.5, clip=None))
     >>> for _ in range(100):
     ...     step = learner.update([[0.0, 1.0]], [[-1.0, 0.0]])
     >>> learner.predict([[0.0, 1.0]]).round(6)
@@ -92,7 +89,7 @@ class QLMS(LMS):
     Two updates are known by this name:
 
     - "took-mandic": w ← w + μ(2 e x* − x* e*), as published in 2009;
-    - "ghr": w ← w + μ e x*, the gradient of ½|e|² by the GHR calculus, half the length and one term shorter.
+    - "ghr": w ← w + μ e x*, the gradient of ½|e|² by the GHR calculus, which is half as long and has one term.
 
     Parameters
     ----------
@@ -103,7 +100,7 @@ class QLMS(LMS):
 
     Examples
     --------
-    >>> learner = QLMS(variant="ghr", optimizer=SGD(rate=0.1, clip=None))
+    >>> learner = QLMS(variant="ghr", optimizer=SGD(learning_rate=0.1, clip=None))
     >>> for _ in range(200):
     ...     step = learner.update([[0.0, 1.0, 0.0, 0.0]], [[0.0, 0.0, 1.0, 0.0]])
     >>> learner.predict([[0.0, 1.0, 0.0, 0.0]]).round(6) + 0.0
@@ -126,20 +123,21 @@ class QLMS(LMS):
         device: str = "cpu",
     ) -> None:
         if variant not in ("took-mandic", "ghr"):
-            raise ValueError(f'variant: "took-mandic" or "ghr", not {variant!r}')
+            raise ValueError(f'variant: expected "took-mandic" or "ghr", got {variant!r}')
         self.variant = variant
         super().__init__(loss=loss, optimizer=optimizer, device=device)
 
-    def _gradients(self, slope: Array) -> tuple[list[Array], int, bool]:
+    def _gradients(self, u: Array, trace: Any, slope: Array) -> tuple[list[Array], int, bool]:
         if self.variant == "ghr":
-            return super()._gradients(slope)
-        # With s = −e: 2 s x* − x* s*, and x* s* = (s x)* = (s (x*)*)*, so that one product form serves both terms.
+            return super()._gradients(u, trace, slope)
+        # With s = ∂J/∂y in place of −e: 2 s x* − x* s*, and x* s* = (s x)* = (s (x*)*)*, so that both terms have the
+        # same form.
         spread = self.algebra.expand(slope).mT
-        weight = 2.0 * (spread @ self._input) - self._conjugate(spread @ self._conjugate(self._input, 1), -1)
+        weight = 2.0 * (spread @ u) - self._conjugate(spread @ self._conjugate(u, 1), -1)
         return [weight, 2.0 * slope - self._conjugate(slope, 1)], 0, False
 
     def _conjugate(self, x: Array, rows: int) -> Array:
-        """Conjugate of a stacked array whose components each take `rows` rows (-1: an equal share of all)."""
+        """Conjugate a stacked array in which each component has `rows` rows (-1: a quarter of all)."""
         xp = namespace(x)
         share = x.shape[-2] // 4 if rows == -1 else rows
         return xp.concat([x[..., :share, :], -x[..., share:, :]], axis=-2)

@@ -1,10 +1,10 @@
-"""The forecast that nothing moves, the baseline that any other has to beat."""
+"""Persistence: the forecast that nothing moves, a baseline for all others."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from quatcast.learners.base import Learner, StackedStep
+from quatcast.learners.base import Learner, LearnerState, StackedStep
 from quatcast.typing import Floats
 
 
@@ -13,23 +13,20 @@ class Persistence(Learner):
 
     Examples
     --------
-    >>> learner = Persistence().start(n_inputs=4, n_outputs=2)
+    >>> learner = Persistence().begin(n_inputs=4, n_outputs=2)
     >>> learner.predict([1.0, 2.0, 3.0, 4.0])
     array([3., 4.])
     """
 
-    def _check_sizes(self, n_inputs: int, n_outputs: int) -> None:
+    def _begin(self, n_inputs: int, n_outputs: int) -> LearnerState:
         if n_inputs < n_outputs:
-            raise ValueError(f"n_inputs: at least the {n_outputs} numbers of one sample, not {n_inputs}")
-
-    def _start(self) -> None:
-        """Nothing to set: the input says it all."""
+            raise ValueError(f"n_inputs: expected at least the {n_outputs} numbers of one sample, got {n_inputs}")
+        return LearnerState(n_inputs, n_outputs)
 
     def _predict(self, inputs: list[Floats]) -> Floats:
-        assert self.n_outputs is not None
-        return inputs[-1][None, :, -self.n_outputs :]
+        return inputs[-1][None, :, -self.state.n_outputs :]
 
-    def _update(self, u: Floats, d: Floats, present: Floats | None) -> StackedStep:
+    def _update(self, u: Floats, d: Floats, observed: Floats | None) -> StackedStep:
         prediction = self._predict([u])
         error = d - prediction
         loss = 0.5 * np.sum(error * error, axis=(-2, -1))

@@ -2,54 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from quatcast.algebra import C, H, place
 from quatcast.engine.activations import Pair, activation
+from quatcast.engine.cells import Cell, SimpleCell
 from quatcast.engine.history import History
 from quatcast.engine.low_rank import LowRankWeights
-from quatcast.engine.replay import Memory, Replay, window_gradients
+from quatcast.engine.parameters import Layout
+from quatcast.engine.replay import Draw, Memory, Replay, window_gradients
 from quatcast.engine.rtrl import Engine, Network
 from quatcast.learners.base import StackedStep
-from quatcast.learners.gradient import GradientLearner
+from quatcast.learners.gradient import GradientLearner, GradientState
 from quatcast.training.losses import MSE, Loss
 from quatcast.training.optimizers import SGD, Optimizer
 from quatcast.typing import Array, Floats
 
 
+@dataclass
+class RecurrentState(GradientState):
+    """State of a recurrent network.
+
+    Attributes
+    ----------
+    past
+        The last steps.
+    depth
+        Depth of the last walk.
+    memory
+        Samples to replay, None for a network without replay.
+    """
+
+    past: History
+    depth: int
+    memory: Memory | None
+
+
 class RNN(GradientLearner):
     """Recurrent network with real weights, inputs (m,) and targets (p,).
 
-    Layers with recurrence on themselves, a split activation and a linear readout with bias; see `quatcast.engine.rtrl`
-    for the equations and for how the gradient is found.
+    The hidden layers have recurrence on themselves and a split activation; the readout is linear with a bias. See
+    `quatcast.engine.rtrl` for the equations and for how the gradient is computed.
 
     Parameters
     ----------
     hidden
-        Units of each hidden layer.
+        Number of units of each hidden layer.
     loss
-        MSE() or MCC(...).
+        A `Loss`, such as MSE() or MCC(...).
     optimizer
-        SGD(...) or Adam(...).
+        An `Optimizer`, such as SGD(...) or Adam(...).
     seeds
-        Seed of the initial weights. A sequence gives one run a seed, all learning side by side from the same
-        input; a loss or an optimiser may also hold one value a run.
+        Seed of the initial weights. A sequence gives one run per seed, all learning side by side from the same
+        input; a loss or an optimizer may also have one value per run.
     activation
-        "tanh", "sigmoid", "relu", "identity", or a pair of functions (φ, φ′).
+        "tanh", "sigmoid", "relu", "identity", the name of a registered activation, or a pair of functions (φ, φ′).
     init_std
         Standard deviation of the initial weights; biases start at zero.
     tol
-        Relative size at which the rest of the gradient is left out.
+        Relative tolerance: the walk ends when λ has decayed to this fraction.
     max_depth
-        Past steps that are kept; `Step.truncated` tells when they did not suffice.
+        Number of past steps that are kept; `Step.truncated` tells when they did not suffice.
     replay
-        What to learn again after each sample, see `quatcast.engine.replay`; None for nothing, as published.
+        Settings of the replays after each sample, see `quatcast.engine.replay`; None for no replay, as published.
     device
-        Where the arrays live, see `quatcast.algebra.backend`.
+        Device of the arrays, see `quatcast.algebra.backend`.
 
     Examples
     --------
@@ -66,6 +88,7 @@ class RNN(GradientLearner):
     """
 
     recurrent = True
+    state: RecurrentState
 
     def __init__(
         self,
@@ -83,128 +106,119 @@ class RNN(GradientLearner):
     ) -> None:
         units = np.atleast_1d(np.asarray(hidden))
         if units.dtype.kind not in "iu" or units.ndim != 1 or np.any(units < 1):
-            raise ValueError(f"hidden: one positive whole number of units a layer, not {hidden!r}")
+            raise ValueError(f"hidden: expected one positive whole number of units per layer, got {hidden!r}")
         self.hidden = tuple(int(q) for q in units)
         flat = np.atleast_1d(np.asarray(seeds))
         if flat.dtype.kind not in "iu" or np.any(flat < 0):
-            raise ValueError(f"seeds: a whole number from 0, or a sequence of them, not {seeds!r}")
+            raise ValueError(f"seeds: expected a whole number from 0, or a sequence of them, got {seeds!r}")
         if not (init_std >= 0 and np.isfinite(init_std)):
-            raise ValueError(f"init_std: must not be negative, not {init_std!r}")
+            raise ValueError(f"init_std: expected a finite number from 0, got {init_std!r}")
         if not 0 <= tol < 1:
-            raise ValueError(f"tol: at least 0 and below 1, not {tol!r}")
+            raise ValueError(f"tol: expected at least 0 and less than 1, got {tol!r}")
         if not isinstance(max_depth, int | np.integer) or max_depth < 1:
-            raise ValueError(f"max_depth: a whole number from 1, not {max_depth!r}")
+            raise ValueError(f"max_depth: expected a whole number from 1, got {max_depth!r}")
         if replay is not None and not isinstance(replay, Replay):
-            raise ValueError(f"replay: Replay(...) or None, not {replay!r}")
+            raise ValueError(f"replay: expected Replay(...) or None, got {replay!r}")
         self.seeds, self.activation, self.init_std = seeds, activation, init_std
         self.tol, self.max_depth, self.replay = tol, int(max_depth), replay
-        self._engine = self._make_engine()
-        self._configure(loss or MSE(), optimizer or SGD(), device, seeds=seeds)
+        self.make_cell()
+        self._configure(loss or MSE(), optimizer or SGD(), device)
 
-    def _make_engine(self) -> Engine:
-        return Engine(self.algebra, activation(self.activation), self.tol)
+    def make_cell(self) -> Cell:
+        """Return the cell of all layers; a subclass overrides this to use another one."""
+        return SimpleCell(activation(self.activation))
 
-    def _initial(self) -> dict[str, Floats]:
-        assert self.n_inputs is not None
-        assert self.n_outputs is not None
-        d, widths = self.algebra.dimension, (self.n_inputs, *self.hidden)
+    @cached_property
+    def _engine(self) -> Engine:
+        return Engine(self.algebra, self.make_cell(), self.tol)
+
+    def _run_arrays(self) -> dict[str, Any]:
+        return {"seeds": self.seeds, **super()._run_arrays()}
+
+    def _initial(self, n_inputs: int, n_outputs: int) -> dict[str, Floats]:
+        d, gates, widths = self.algebra.dimension, self._engine.cell.gates, (n_inputs, *self.hidden)
         shapes: dict[str, tuple[int, ...]] = {}
         for k, (m, q) in enumerate(zip(widths, self.hidden, strict=False)):
             shapes |= {
-                f"layers.{k}.recurrent": (q, q, d),
-                f"layers.{k}.input": (q, m, d),
-                f"layers.{k}.bias": (q, d),
+                f"layers.{k}.recurrent": (gates * q, q, d),
+                f"layers.{k}.input": (gates * q, m, d),
+                f"layers.{k}.bias": (gates * q, d),
             }
-        shapes |= {"readout.weight": (self.n_outputs, widths[-1], d), "readout.bias": (self.n_outputs, d)}
+        shapes |= {"readout.weight": (n_outputs, widths[-1], d), "readout.bias": (n_outputs, d)}
         seeds = np.broadcast_to(np.asarray(self.seeds), (self.runs or 1,))
-        self._generators = [np.random.default_rng(int(seed)) for seed in seeds]
-        return {
-            name: np.stack(
-                [
-                    np.zeros(shape) if name.endswith("bias") else rng.normal(0.0, self.init_std, shape)
-                    for rng in self._generators
-                ]
-            )
-            for name, shape in shapes.items()
-        }
+        generators = [np.random.default_rng(int(seed)) for seed in seeds]
 
-    def _start(self) -> None:
-        super()._start()
+        def draw(rng: np.random.Generator, name: str) -> Floats:
+            return np.zeros(shapes[name]) if name.endswith("bias") else rng.normal(0.0, self.init_std, shapes[name])
+
+        return {name: np.stack([draw(rng, name) for rng in generators]) for name in shapes}
+
+    @property
+    def _low_rank(self) -> bool:
+        """Whether the input weights of the first layer are `LowRankWeights`; a replay needs them at every step."""
+        return self.optimizer.proportional and self.replay is None
+
+    @property
+    def _joined(self) -> bool:
+        return not self._low_rank
+
+    def _stored(self, layout: Layout, leaves: list[Array]) -> list[Any]:
+        stored = super()._stored(layout, leaves)
+        if self._low_rank:
+            stored[1] = LowRankWeights.of(self.algebra, stored[1])
+        return stored
+
+    def _dense(self, leaf: Any) -> Array:
+        return leaf.dense(self.state.past.inputs) if isinstance(leaf, LowRankWeights) else leaf
+
+    def _begin(self, n_inputs: int, n_outputs: int) -> RecurrentState:
         runs, d = self.runs or 1, self.algebra.dimension
         zero = tuple(place(np.zeros((runs, d, q)), self.device) for q in self.hidden)
-        self._past = History(self.max_depth, zero)
-        self._depth = 0
-        self._memory = Memory(self.replay) if self.replay else None
-        self._defer()
+        past, memory = History.of(self.max_depth, zero), Memory.of(self.replay) if self.replay else None
+        return RecurrentState(**super()._begin(n_inputs, n_outputs).settings(), past=past, depth=0, memory=memory)
 
-    def load_parameters(self, parameters: Mapping[str, ArrayLike]) -> None:
-        """Take parameters of the names and shapes that `parameters` gives; the state stays as it is."""
-        super().load_parameters(parameters)
-        self._defer()
-
-    def _defer(self) -> None:
-        """Defer the input weights, where steps are multiples of the gradient and nothing else asks for the weights."""
-        if isinstance(self.optimizer, SGD) and self.replay is None:
-            self._leaves[1] = LowRankWeights(self.algebra, self._leaves[1], self._past.inputs)
+    def _network(self) -> Network:
+        return Network.of(self.state.leaves())
 
     def _predict(self, inputs: list[Floats]) -> Array:
-        net = Network.of(self._leaves)
-        rolled = self._engine.roll(net, self._past.states, place(np.stack(inputs), self.device))
+        net = self._network()
+        rolled = self._engine.roll(net, self.state.past, place(np.stack(inputs), self.device))
         return self._engine.output(net, rolled)
 
-    def _forward(self, u: Array) -> Array:
-        net = Network.of(self._leaves)
-        self._engine.advance(net, self._past, u)
-        return self._engine.output(net, self._past.states)
+    def _forward(self, u: Array) -> tuple[Array, Any]:
+        net = self._network()
+        states, moment = self._engine.forward(net, self.state.past, u)
+        return self._engine.output(net, states), (net, states, moment)
 
-    def _gradients(self, slope: Array) -> tuple[list[Array], int, bool]:
-        # Depths of successive walks differ little, so looking begins at the last one.
-        walk = self._engine.walk(Network.of(self._leaves), self._past, slope, hint=self._depth)
-        self._depth = walk.depth
+    def _gradients(self, u: Array, trace: Any, slope: Array) -> tuple[list[Array], int, bool]:
+        state, (net, states, moment) = self.state, trace
+        self._engine.append(net, state.past, u, states, moment)
+        # The depths of successive walks differ little, so the first test is at the depth of the last one.
+        walk = self._engine.walk(net, state.past, slope, hint=state.depth)
+        state.depth = walk.depth
         # A walk that arrives at the zero state of the very first step has left nothing out.
-        forgotten = self._past.steps > len(self._past)
+        forgotten = state.past.steps > len(state.past)
         return walk.gradients, walk.depth, forgotten and not walk.converged
 
-    def _update(self, u: Floats, d: Floats, present: Floats | None) -> StackedStep:
-        outcome = super()._update(u, d, present)
-        if self._memory is not None:
-            self._memory.append(u, d, present)
-            self._replay(self._memory)
-        return outcome
+    def _update(self, u: Floats, d: Floats, observed: Floats | None) -> StackedStep:
+        memory, replay = self.state.memory, self.replay
+        if memory is None or replay is None:
+            return super()._update(u, d, observed)
+        mark = self.state.mark()
+        try:
+            step = super()._update(u, d, observed)
+            memory.append(u, d, observed)
+            for draw in memory.draw(replay):
+                placed = Draw._make(place(array, self.device) for array in draw)
+                (joined,) = self.state.stored
+                self._descend([window_gradients(self._engine, self.state.layout, joined, self._slope, placed)])
+        except Exception:
+            self.state.rewind(mark)
+            raise
+        return step
 
-    def _replay(self, memory: Memory) -> None:
-        if not memory.ready:
-            return
-        for _ in range(memory.replay.updates):
-            drawn = [place(array, self.device) for array in memory.draw()]
-            net = Network.of(self._leaves)
-            gradients = window_gradients(self._engine, net, self.loss, self._loss_state, *drawn)
-            self._leaves, _, self._optimizer_state = self.optimizer.step(self._leaves, gradients, self._optimizer_state)
-
-    def _state(self) -> dict[str, Any]:
-        return super()._state() | {
-            "memory": self._memory.state() if self._memory else None,
-            "past": self._past.state(),
-            "depth": self._depth,
-            "generators": [rng.bit_generator.state for rng in self._generators],
-        }
-
-    def _restore_state(self, state: Mapping[str, Any]) -> None:
-        super()._restore_state(state)
-        self._past.restore(state["past"], self.device)
-        self._depth = state["depth"]
-        if self._memory:
-            self._memory.restore(state["memory"])
-        for rng, saved in zip(self._generators, state["generators"], strict=True):
-            rng.bit_generator.state = saved
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The engine holds the functions of the activation, which need not be picklable.
-        return {name: value for name, value in self.__dict__.items() if name != "_engine"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._engine = self._make_engine()
+    def _slope(self, error: Array) -> Array:
+        return self.loss.evaluate(error, self.state.loss).slope
 
 
 class ComplexRNN(RNN):
@@ -212,7 +226,7 @@ class ComplexRNN(RNN):
 
     Examples
     --------
-    >>> ComplexRNN(hidden=(5,)).start(n_inputs=3, n_outputs=1).parameters()["layers.0.input"].shape
+    >>> ComplexRNN(hidden=(5,)).begin(n_inputs=3, n_outputs=1).parameters()["layers.0.input"].shape
     (5, 3, 2)
     """
 
@@ -227,8 +241,8 @@ class QRNN(RNN):
     Examples
     --------
     >>> from quatcast.training.losses import MCC
-    >>> learner = QRNN(hidden=(10,), loss=MCC(sigma=2.0), optimizer=SGD(rate=0.05, clip=2.0), seeds=range(3))
-    >>> learner.start(n_inputs=6, n_outputs=2).predict(np.ones((6, 4))).shape
+    >>> learner = QRNN(hidden=(10,), loss=MCC(sigma=2.0), optimizer=SGD(learning_rate=0.05, clip=2.0), seeds=range(3))
+    >>> learner.begin(n_inputs=6, n_outputs=2).predict(np.ones((6, 4))).shape
     (3, 2, 4)
 
     References

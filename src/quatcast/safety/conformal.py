@@ -1,48 +1,72 @@
-"""How sure: a radius around each forecast, from the errors of earlier forecasts that have matured."""
+"""The radius around each forecast, computed from the errors of earlier forecasts that have matured."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.checkpoint import Kept
+from quatcast.checkpoint import Checkpointable, State
 from quatcast.typing import Floats
 
 RECENT = 400
-"""Errors that a radius is made from, at least."""
+"""Smallest number of errors that a full memory holds."""
 ADAPTATION = 0.03
-"""γ·h: how far one miss, of an error that h samples share, moves the level."""
+"""γ·h: how far one miss moves the level, where h overlapping errors share a miss."""
 BOUNDS = (-0.1, 0.3)
-"""Between which the adapted share of misses α stays."""
+"""Limits of the adapted share of misses α."""
 LARGEST_RANK = 1.2
-"""Of q: beyond the largest error seen, the radius grows by at most a fifth."""
+"""Largest q: the radius exceeds the largest error seen by at most a fifth."""
 
 
-class Conformal(Kept):
-    """Radii that hold the truth with a given probability, by adaptive conformal inference.
+@dataclass
+class ConformalState(State):
+    """What the radius is computed from.
 
-    The radius of a channel is an empirical quantile of its n last matured errors. Errors of forecasts h samples ahead
-    overlap, so n of them are worth n/h independent ones, and the usual correction for a finite sample becomes
+    Attributes
+    ----------
+    errors
+        (channels, memory), a ring of matured errors, NaN where there is none.
+    radii
+        (horizon, channels), a ring of the radii of forecasts that have not matured.
+    alpha
+        (channels,), share of misses aimed at.
+    time
+        Number of samples so far.
+    """
+
+    errors: Floats
+    radii: Floats
+    alpha: Floats
+    time: int
+
+
+class Conformal(Checkpointable):
+    """Radii that contain the true position with a given probability, by adaptive conformal inference.
+
+    The radius of a channel is an empirical quantile of its last n matured errors. Errors of forecasts h samples ahead
+    overlap, so that n of them are worth n/h independent ones, and the usual correction for a finite sample becomes
 
         q(t) = (1 − α(t))(1 + h/n),    radius(t) = the ⌈q(t)·n⌉-th smallest of n errors,
 
-    or, where q(t) > 1, the largest error times q(t). Breathing changes, errors come in bouts, and a quantile of
-    the past then holds too little or too much. So the share of misses aimed at is itself corrected by those seen,
+    or, if q(t) > 1, the largest error times q(t). Because a signal changes over time, a quantile of past errors alone
+    would cover too little or too much. The share of misses aimed at is therefore corrected by the misses observed,
 
         α(t+1) = α(t) + γ(α* − miss(t)),    α* = 1 − level,  γ = 0.03/h,
 
-    which makes the long-run share of misses right whatever the errors do (Gibbs and Candès 2021), and which moves no
-    further for the h misses that one surprise makes at a long horizon than for the few that it makes at a short one.
-    Only errors that are known at time t enter the radius given at time t.
+    which makes the long-run share of misses right for any sequence of errors (Gibbs and Candès 2021). The factor 1/h
+    makes one surprise, which causes h misses at a long horizon, move α no further than at a short one. The radius given
+    at time t depends only on errors that are known at time t.
 
     Parameters
     ----------
     channels
-        How many; each has its own radius.
+        Number of channels; each has its own radius.
     horizon
-        h, samples from a forecast to its truth.
+        h, number of samples from a forecast to the sample that it forecasts.
     level
-        Probability with which a radius shall hold the truth.
+        Target coverage.
 
     References
     ----------
@@ -58,27 +82,35 @@ class Conformal(Kept):
     True
     """
 
+    state: ConformalState
+
     def __init__(self, channels: int, horizon: int, level: float = 0.95) -> None:
         if channels < 1 or horizon < 1:
-            raise ValueError(f"channels, horizon: at least 1 each, not {channels} and {horizon}")
+            raise ValueError(f"channels, horizon: expected at least 1 each, got {channels} and {horizon}")
         if not 0 < level < 1:
-            raise ValueError(f"level: a probability between 0 and 1, not {level!r}")
+            raise ValueError(f"level: expected a probability between 0 and 1, got {level!r}")
         self.channels, self.horizon, self.level = channels, horizon, level
         self.needed = max(20, 2 * horizon)
-        memory = max(RECENT, round(horizon / (1 - level)))
-        self._errors: Floats = np.full((channels, memory), np.nan)
-        self._radii: Floats = np.full((horizon, channels), np.nan)
-        self._alpha: Floats = np.full(channels, 1 - level)
-        self._time = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin anew, with no errors."""
+        memory = max(RECENT, round(self.horizon / (1 - self.level)))
+        self.state = ConformalState(
+            errors=np.full((self.channels, memory), np.nan),
+            radii=np.full((self.horizon, self.channels), np.nan),
+            alpha=np.full(self.channels, 1 - self.level),
+            time=0,
+        )
 
     def update(self, errors: ArrayLike) -> Floats:
-        """Take in what is known at a new sample, and give the radii (channels,) of the forecasts made there.
+        """Take in the errors known at a new sample, and return the radii (channels,) of the forecasts made there.
 
         Parameters
         ----------
         errors
-            (channels,): distance of the sample from the forecast that was made of it `horizon` samples before; NaN
-            where there was no forecast or the sample cannot be trusted.
+            (channels,): distance of the sample from its forecast, made `horizon` samples earlier; NaN if there was no
+            forecast or the sample was not observed.
 
         Returns
         -------
@@ -87,21 +119,24 @@ class Conformal(Kept):
         """
         e = np.asarray(errors, dtype=float)
         if e.shape != (self.channels,) or np.any(np.isinf(e)) or np.any(e < 0):
-            raise ValueError(f"errors: {self.channels} distances, or NaN for none, expected, not {errors!r}")
-        given = self._radii[self._time % self.horizon]
+            raise ValueError(f"errors: expected {self.channels} distances, NaN where there is none, got {errors!r}")
+        state = self.state
+        given = state.radii[state.time % self.horizon]
         judged = ~np.isnan(e) & ~np.isnan(given)
         surprise = (1 - self.level) - (e > given)
-        self._alpha = np.clip(self._alpha + np.where(judged, ADAPTATION / self.horizon * surprise, 0.0), *BOUNDS)
-        self._errors[:, self._time % self._errors.shape[1]] = e
+        state.alpha = np.clip(state.alpha + np.where(judged, ADAPTATION / self.horizon * surprise, 0.0), *BOUNDS)
+        state.errors, state.radii = state.errors.copy(), state.radii.copy()
+        state.errors[:, state.time % state.errors.shape[1]] = e
         radii = self._quantile()
-        self._radii[self._time % self.horizon] = radii
-        self._time += 1
+        state.radii[state.time % self.horizon] = radii
+        state.time += 1
         return radii
 
     def _quantile(self) -> Floats:
-        n = np.sum(~np.isnan(self._errors), axis=1)
-        ranked = np.sort(self._errors, axis=1)  # NaN last
-        q = np.minimum((1 - self._alpha) * (1 + self.horizon / np.maximum(n, 1)), LARGEST_RANK)
+        errors = self.state.errors
+        n = np.sum(~np.isnan(errors), axis=1)
+        ranked = np.sort(errors, axis=1)  # NaN last
+        q = np.minimum((1 - self.state.alpha) * (1 + self.horizon / np.maximum(n, 1)), LARGEST_RANK)
         rank = np.clip(np.ceil(q * n).astype(int), 1, np.maximum(n, 1))
         radii = ranked[np.arange(self.channels), rank - 1] * np.maximum(q, 1.0)
         return np.where(n >= self.needed, radii, np.nan)

@@ -1,107 +1,194 @@
-"""Input that lies: what is missing or implausible is replaced before a forecaster sees it, channel by channel.
+"""The gate: missing and implausible samples are replaced before a forecaster sees them, channel by channel.
 
-Each channel has a one-step forecast of its own, and a sample too far from it is not believed. What takes its place
-leans on the channels that are good: markers on one body move together, and knowing where two of them are says
-where the third is, for seconds, without the drift of a forecast fed with its own forecasts.
+Each channel has a one-step forecast of its own, and a sample too far from it is rejected. The replacement is based on
+the channels that are good: markers on one body move together, and the positions of two of them determine that of the
+third for seconds, without the drift of a forecast that is fed with its own forecasts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.checkpoint import Kept
-from quatcast.forecasting.mixture import LARGEST
+from quatcast.checkpoint import Checkpointable
+from quatcast.forecasting.contract import LARGEST, ForecasterState, as_sample
+from quatcast.safety.companions import RIDGE, TINY, Companions
 from quatcast.typing import Bools, Counts, Floats
 
 ORDER = 4
-"""Displacements that the one-step forecast is made from."""
+"""Number of displacements that the one-step forecast is made from."""
 WARMUP = 5
-"""Samples of a channel that are believed for want of anything to judge them by."""
-SHIFT = 0.9
-"""Seconds of implausible samples after which anything is taken for a shift, agreeing or not."""
+"""Samples per channel that are accepted because there is nothing to compare them with."""
 AWAY = 6.0
-"""Root-mean-square distances from its mean beyond which a shift takes the channel's mean with it."""
+"""Distance from the mean, in root-mean-square distances, beyond which a jump leads to a new place."""
+FAULT = 3000.0
+"""Distance from the mean, in root-mean-square distances, beyond which a jump is a fault, unless it lasts."""
+OUTSIDE = 10.0
+"""Distance from the mean, in root-mean-square distances, beyond which a position is far outside the usual range."""
+CLOSE = 0.25
+"""Distance between samples that agree, as a share of the distance that they have jumped."""
+LASTING = 15.0
+"""Seconds for which samples must agree to be accepted however far away they are."""
+EARLY = 5.0
+"""Seconds of samples below which a channel that jumps begins anew: its first samples may have been the fault."""
+FROZEN = 0.9
+"""Seconds of exactly repeated values after which a channel that has moved before is frozen."""
+WIDEST = 0.5
+"""Largest running scale of innovations, in root-mean-square distances from the mean."""
 DAMPING = 0.85
-"""By which a forecast displacement shrinks with every sample of a gap."""
+"""Factor by which a forecast displacement shrinks with every sample of a gap."""
 OWN_SHARE = 0.3
-"""Of the one-step forecast in the first fill-in of a gap; its square in the second, and so on."""
+"""Share of the one-step forecast in the first replacement of a gap; its square in the second, and so on."""
 LAG = 0.5
-"""Seconds over which the channels' displacements tell of one another."""
+"""Seconds over which the displacements of the channels are related to each other."""
 KNOWN = 5.0
-"""Seconds of samples, all channels good, before the channels tell of one another."""
+"""Seconds of samples with all channels good before channels are inferred from each other."""
 RETURN = 5.0
-"""Seconds in which a filled-in channel returns to what the others tell."""
+"""Seconds within which a replaced channel returns to the position inferred from the others."""
 MEMORY = 50.0
-"""Seconds after which what was learnt is forgotten, to 1/e."""
-RIDGE = 1e-3
-"""Of the least squares, relative to the mean power of their inputs."""
-TINY = 1e-12
-"""Keeps what never moved from a division by zero."""
+"""Seconds after which a sample counts 1/e."""
 CLIP = 4.0
-"""Of the running scale: an innovation counts at most this many times it."""
+"""Largest innovation that counts, in multiples of the running scale."""
 
 
 @dataclass(frozen=True)
 class Gated:
-    """What the gate lets through.
+    """Result of the gate for one sample.
 
     Attributes
     ----------
     position
-        (channels, dimensions), finite: the sample, or what took its place.
+        (channels, dimensions), finite: the sample, or its replacement.
     replaced
-        (channels,), True where the sample was not believed.
+        (channels,), True where the sample was rejected.
     reasons
-        For each channel "" (believed), "missing", "implausible", or "shift" (believed again, at a new place).
+        For each channel "" (accepted), "missing", "implausible", "frozen" (repeats its last value), or "shift"
+        (accepted again, at a new place).
     lost
-        (channels,), samples since the last one that was believed; 0 where this one is.
+        (channels,), number of samples since the last accepted one; 0 where this one is accepted.
+    offset
+        (channels, dimensions), how far the channel has been shifted: `position` minus the offset continues where the
+        channel was before the shift.
+    still
+        (channels,), True where the channel has never moved.
+    outside
+        (channels,), True where the position is far outside the usual range of the channel.
     """
 
     position: Floats
     replaced: Bools
     reasons: tuple[str, ...]
     lost: Counts
+    offset: Floats
+    still: Bools
+    outside: Bools
 
 
-class Gate(Kept):
-    """Replace samples that are missing or implausible by a forecast, and accept a real shift within a second.
+@dataclass
+class GateState(ForecasterState):
+    """What a gate remembers. Arrays have one entry per channel.
 
-    **Plausible.** Every channel forecasts its next displacement from its last four, Δ̂(t) = Σₖ aₖ Δ(t−k), with aₖ
-    fitted online by least squares and the same for all coordinates, so that turning space changes nothing. With
-    ν = |x − x̂| a sample is implausible if
+    Attributes
+    ----------
+    past
+        The last positions let through, the newest last.
+    gram, cross
+        Normal equations of the one-step forecast.
+    scale, power
+        s and r² of the bound.
+    count
+        Number of accepted samples.
+    center
+        Running mean position.
+    lost
+        Number of samples since the last accepted one.
+    doubtful
+        The last implausible sample.
+    agreeing
+        Number of implausible samples in a row that agree with each other.
+    offset
+        How far the channel has been shifted.
+    raw
+        The last value that was present, without the offset.
+    repeats
+        Number of samples in a row that repeated that value exactly.
+    moved
+        Whether the channel has ever changed its value.
+    outside
+        Number of samples in a row that were far outside the usual range.
+    companions
+        How the channels move together.
+    """
 
-        ν > tolerance · (1 + 1.5/T) · s + reach · r,    s += β(min(ν, 4s) − s),
+    past: Floats
+    gram: Floats
+    cross: Floats
+    scale: Floats
+    power: Floats
+    count: Counts
+    center: Floats
+    lost: Counts
+    doubtful: Floats
+    agreeing: Counts
+    offset: Floats
+    raw: Floats
+    repeats: Counts
+    moved: Bools
+    outside: Counts
+    companions: Companions
 
-    s being the robust running scale of ν (β lets it follow in 2 s), r the running root-mean-square distance of the
-    channel from its mean, and T the seconds for which it has been seen: little knowledge makes for a wide bound.
 
-    **Shift.** Random faults do not agree with one another: implausible samples in a row, each within the same bound
-    of the one before, are a real shift once they last for `patience` seconds, and without agreement after 0.9 s. The
-    channel then starts at the new place; if that is more than 6r from its mean, the mean goes there too.
+class Gate(Checkpointable):
+    """Replace missing, implausible and frozen samples by a forecast, and accept a real shift within a second.
 
-    **Fill-in.** With m and S the running mean and covariance of all channels' positions and of their displacements
-    over half a second, learnt from samples whose channels were all good, channel i is expected at
-    c(t) = mᵢ + Sᵢₒ(Sₒₒ + εI)⁻¹(zₒ(t) − mₒ), o being the good channels. It is filled in with
+    **Plausibility.** Every channel forecasts its next displacement from its last four, Δ̂(t) = Σₖ aₖ Δ(t−k), where the
+    aₖ are fitted online by least squares and are the same for all coordinates, so that a rotation of space changes
+    nothing. With ν = |x − x̂| a sample is implausible if
 
-        x̂(t) = c(t) + ρ(x̂(t−1) − c(t−1)),
+        ν > tolerance · (1 + 1.5/T) · s + reach · r,    s += β(min(ν, 4s) − s),    s ≤ r/2.
 
-    where it was last seen, moved as the others say, and drawn to what they say within some seconds. The first samples
-    of a gap lean on the one-step forecast too; with no good channel, or none known well yet, that forecast is all
-    there is, and its displacement dies out.
+    Here s is the robust running scale of ν (β makes it follow within 2 s), r the running root-mean-square distance of
+    the channel from its mean, and T the time in seconds for which the channel has been seen: the bound is wide as long
+    as little is known. Positions beyond 10r do not count for r, so that faults cannot widen the bound.
 
-    The first five samples of a channel are believed if finite. A channel never seen yet is held at zero.
+    **Shift.** Faults do not agree with each other, or repeat one value. Implausible samples in a row that are close to
+    one another without repeating are accepted as a real shift once they last for `patience` seconds. A shift of more
+    than 6r from the mean is absorbed in an *offset*: the position minus the offset continues where the channel was, so
+    that whatever was learnt before remains valid, and a jump back takes the offset away again. A jump of more than
+    3000r is a fault and is accepted only after 15 s. A channel that has been seen for less than 5 s begins anew.
+
+    **Frozen and still.** A channel that has moved before and repeats its value exactly for 0.9 s is frozen; if three or
+    more channels all repeat theirs, after 0.3 s. A channel that has never moved is still, which is not a fault.
+
+    **Replacement.** With m and S the running mean and covariance of all channels' positions and of their displacements
+    over half a second, learnt from samples whose channels were all observed, channel i is expected at
+    c(t) = mᵢ + Sᵢₒ(Sₒₒ + εI)⁻¹(zₒ(t) − mₒ), where o are the observed channels. Its replacement is
+
+        x̂(t) = c(t) + ρ(x̂(t−1) − c(t−1)):
+
+    it starts where the channel was last seen, moves as the other channels suggest, and approaches the position that
+    they suggest within seconds. The first samples of a gap depend on the one-step forecast too. If no channel is
+    observed, or the covariance is not known well yet, the one-step forecast is used alone, and its displacement decays.
+
+    The first five samples of a channel are accepted if they are finite. A channel that has not been seen yet is set to
+    zero.
 
     Parameters
     ----------
     rate
-        Samples a second.
+        Sampling rate in Hz.
     tolerance, reach
-        Of the bound above.
+        Factors of the bound above.
     patience
-        Seconds for which implausible samples must agree; at least three samples.
+        Time in seconds for which implausible samples must agree; at least three samples.
+    sentinels
+        Values that mean "lost": numbers, which all coordinates of a channel must equal, or points.
+    valid
+        Smallest and largest valid coordinates, numbers or arrays that broadcast to (channels, dimensions); a channel
+        with a coordinate outside is missing.
 
     Examples
     --------
@@ -118,199 +205,243 @@ class Gate(Kept):
     True
     """
 
-    _past: Floats  # the last positions let through, the newest last
-    _gram: Floats  # normal equations of the one-step forecast
-    _cross: Floats
-    _scale: Floats  # s
-    _count: Counts  # n
-    _center: Floats
-    _power: Floats  # r²
-    _lost: Counts
-    _doubtful: Floats  # the last implausible sample
-    _agreeing: Counts  # implausible samples in a row that agree
-    _doubts: Counts  # implausible samples in a row
+    state: GateState
 
     def __init__(
-        self, rate: float = 10.0, *, tolerance: float = 6.0, reach: float = 0.5, patience: float = 0.3
+        self,
+        rate: float = 10.0,
+        *,
+        tolerance: float = 6.0,
+        reach: float = 0.5,
+        patience: float = 0.3,
+        sentinels: Sequence[float | Sequence[float]] = (),
+        valid: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
         for name, value in (("rate", rate), ("tolerance", tolerance), ("reach", reach), ("patience", patience)):
             if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name}: must be positive and finite, not {value!r}")
+                raise ValueError(f"{name}: expected a positive finite number, got {value!r}")
         self.rate, self.tolerance, self.reach, self.patience = float(rate), tolerance, reach, patience
-        self._forget = 1.0 / (MEMORY * rate + 1)
-        self._shape: tuple[int, int] | None = None
+        self.sentinels, self.valid = tuple(sentinels), valid
+        self._forget, self._lag = 1.0 / (MEMORY * rate + 1), max(1, round(LAG * rate))
 
     def update(self, sample: ArrayLike) -> Gated:
-        """Judge the newest sample (channels, dimensions); NaN and infinity are missing."""
-        x = as_sample(sample, self._shape)
-        if self._shape is None:
-            self._begin((x.shape[0], x.shape[1]))
-        present = np.all(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
-        x = np.where(present[:, None], x, 0.0)
+        """Check and judge the newest sample (channels, dimensions), in which NaN and infinity are missing values."""
+        x = as_sample(sample, finite=False)
+        if not self.begun:
+            self.begin((x.shape[0], x.shape[1]))
+        if x.shape != self.state.shape:
+            raise ValueError(f"sample: expected shape {self.state.shape} as before, got {x.shape}")
+        return self.judge(x)
 
-        step, inputs = self._step()
-        innovation = _norm(x - self._past[-1] - step)
-        caution = 1.0 + 1.5 * self.rate / np.maximum(self._count, 1)
-        bound = self.tolerance * caution * self._scale + self.reach * np.sqrt(self._power)
-        believed = present & ((innovation <= bound) | (self._count < WARMUP) | (bound == 0))
-        shifted = self._accept(x, present & ~believed, believed, bound)
-        good = believed | shifted
-
-        steady = believed & (self._lost == 0) & (self._count >= WARMUP) & (_norm(inputs).max(axis=1) <= bound)
-        self._learn(x - self._past[-1], inputs, innovation, present, steady)
-        self._move(x, shifted, good & (self._count == 0))
-        position = np.where(good[:, None], x, 0.0)
-        if not good.all():
-            position = np.where(good[:, None], x, self._fill(position, good, step))
-        self._past = np.concatenate([self._past[1:], position[None]])
-        self._describe(position, good)
-        self._lost = np.where(good, 0, self._lost + 1)
-        return Gated(position, ~good, _reasons(present, good, shifted), self._lost.copy())
-
-    def _begin(self, shape: tuple[int, int]) -> None:
-        channels = shape[0]
-        self._shape = shape
-        self._lag = max(1, round(LAG * self.rate))
-        self._past = np.zeros((max(self._lag + 1, ORDER) + 1, *shape))
-        self._gram, self._cross = np.zeros((channels, ORDER, ORDER)), np.zeros((channels, ORDER))
-        self._scale, self._power = np.zeros(channels), np.zeros(channels)
-        self._center, self._doubtful = np.zeros(shape), np.zeros(shape)
-        self._count, self._lost = np.zeros(channels, dtype=np.int64), np.zeros(channels, dtype=np.int64)
-        self._agreeing, self._doubts = np.zeros(channels, dtype=np.int64), np.zeros(channels, dtype=np.int64)
-        self._companions = _Companions(2 * channels * shape[1], self._forget)
-
-    def _accept(self, x: Floats, doubted: Bools, believed: Bools, bound: Floats) -> Bools:
-        """Which doubted samples are a shift; missing ones in between do not count.
-
-        A channel that begins to move after a long rest has a scale of nothing; it takes that of the doubted samples.
-        """
-        apart = _norm(x - self._doubtful)
-        agreeing = np.where(doubted, np.where(apart <= bound, self._agreeing, 0) + 1, self._agreeing)
-        doubts = self._doubts + doubted
-        shifted = doubted & (
-            (agreeing >= max(3, round(self.patience * self.rate))) | (doubts >= max(4, round(SHIFT * self.rate)))
+    def begin(self, shape: tuple[int, int]) -> None:
+        """Begin anew, for samples of a shape (channels, dimensions)."""
+        channels, counts = shape[0], np.zeros(shape[0], dtype=np.int64)
+        self.state = GateState(
+            shape=shape,
+            past=np.zeros((max(self._lag + 1, ORDER) + 1, *shape)),
+            gram=np.zeros((channels, ORDER, ORDER)),
+            cross=np.zeros((channels, ORDER)),
+            scale=np.zeros(channels),
+            power=np.zeros(channels),
+            count=counts,
+            center=np.zeros(shape),
+            lost=counts,
+            doubtful=np.zeros(shape),
+            agreeing=counts,
+            offset=np.zeros(shape),
+            raw=np.full(shape, np.nan),
+            repeats=counts,
+            moved=np.zeros(channels, dtype=bool),
+            outside=counts,
+            companions=Companions.begin(2 * channels * shape[1], self._forget),
         )
-        self._scale = np.where(shifted, np.maximum(self._scale, 0.5 * apart), self._scale)
-        self._agreeing = np.where(believed | shifted, 0, agreeing)
-        self._doubts = np.where(believed | shifted, 0, doubts)
-        self._doubtful = np.where(doubted[:, None], x, self._doubtful)
+
+    def judge(self, x: Floats) -> Gated:
+        """Judge a sample that has been checked."""
+        state = self.state
+        present = np.all(np.abs(x) <= LARGEST, axis=-1) & self._valid(x)  # False for NaN
+        frozen = self._frozen(x, present)
+        step, inputs = self._step()
+        expected = state.past[-1] + step
+        caution = 1.0 + 1.5 * self.rate / np.maximum(state.count, 1)
+        bound = self.tolerance * caution * state.scale + self.reach * np.sqrt(state.power)
+
+        trusted = present & ~frozen
+        raw = np.where(present[:, None], x, 0.0)
+        back = trusted & (_norm(state.offset) > 0) & (_norm(raw - expected) <= bound)
+        state.offset = np.where(back[:, None], 0.0, state.offset)
+        innovation = _norm(raw - state.offset - expected)
+        plausible = trusted & ((innovation <= bound) | (state.count < WARMUP) | (bound == 0))
+        shifted = self._accept(raw, trusted & ~plausible, plausible, bound, expected)
+        observed = plausible | shifted
+        y = np.where(present[:, None], raw - state.offset, 0.0)
+
+        steady = plausible & (state.lost == 0) & (state.count >= WARMUP) & (_norm(inputs).max(axis=1) <= bound)
+        self._learn(y - state.past[-1], inputs, innovation, trusted, steady)
+        # Channels that have shifted, or are seen for the first time, continue where they are.
+        state.past = np.where((shifted | (observed & (state.count == 0)))[:, None], y, state.past)
+        position = np.where(observed[:, None], y, 0.0)
+        if not observed.all():
+            position = np.where(observed[:, None], y, self._fill(position, observed, step))
+        state.past = np.concatenate([state.past[1:], position[None]])
+        known = (state.count >= EARLY * self.rate) & (state.power > 0)
+        outside = known & (_norm(position - state.center) > OUTSIDE * np.sqrt(state.power))
+        shifted |= self._settle(position, outside)
+        self._describe(position, observed, outside)
+        state.lost = np.where(observed, 0, np.maximum(state.lost + 1, np.where(frozen, state.repeats, 0)))
+        reasons = np.where(present, np.where(frozen, "frozen", "implausible"), "missing")
+        reasons = np.where(shifted | back, "shift", np.where(observed, "", reasons))
+        return Gated(
+            np.where(observed[:, None], raw, position + state.offset),
+            replaced=~observed,
+            reasons=tuple(reasons.tolist()),
+            lost=state.lost.copy(),
+            offset=state.offset.copy(),
+            still=~state.moved & (state.count >= EARLY * self.rate),
+            outside=outside,
+        )
+
+    def _valid(self, x: Floats) -> Bools:
+        """Return which channels hold neither a sentinel nor a value outside the valid range."""
+        valid = np.ones(len(x), dtype=bool)
+        for sentinel in self.sentinels:
+            valid &= (x != sentinel).any(axis=-1)
+        if self.valid is not None:
+            low, high = (np.asarray(limit, dtype=float) for limit in self.valid)
+            valid &= ((x >= low) & (x <= high)).all(axis=-1)
+        return valid
+
+    def _frozen(self, x: Floats, present: Bools) -> Bools:
+        """Return which channels repeat their last value for longer than a moving channel does.
+
+        Repeated values are ordinary at the resolution of a camera, but not for long, and hardly ever in all channels
+        at the same time. A channel that has never moved is not frozen: it is still.
+        """
+        state = self.state
+        same = present & (x == state.raw).all(axis=-1)
+        first = np.isnan(state.raw).all(axis=-1)
+        state.moved = state.moved | (present & ~same & ~first)
+        state.repeats = np.where(same, state.repeats + 1, np.where(present, 0, state.repeats))
+        state.raw = np.where(present[:, None], x, state.raw)
+        limit = max(3, round(FROZEN * self.rate))
+        together = state.repeats[state.moved].min() if state.moved.sum() >= 3 else 0
+        all_frozen = together >= max(3, round(FROZEN / 3 * self.rate))
+        return np.asarray(same & state.moved & (all_frozen | (state.repeats >= limit)))
+
+    def _accept(self, x: Floats, doubted: Bools, plausible: Bools, bound: Floats, expected: Floats) -> Bools:
+        """Return which doubted samples are accepted as a shift; missing samples in between do not count.
+
+        Samples agree if each is close to the one before, relative to the bound or to the jump, without repeating it.
+        A jump to a new place is absorbed in the offset, so that nothing that was learnt at the old place is affected.
+        """
+        state = self.state
+        distance = x - state.offset - state.center
+        apart, jump = _norm(x - state.doubtful), _norm(distance)
+        r = np.sqrt(state.power)
+        agree = apart <= np.maximum(bound, CLOSE * jump)
+        agreeing = np.where(doubted, np.where(agree, state.agreeing, 0) + 1, state.agreeing)
+        # A coordinate that has jumped and repeats its value may be a sentinel: it is no evidence of motion.
+        repeated = ((x == state.doubtful) & (np.abs(distance) > 0.5 * jump[:, None])).any(axis=-1)
+        early = (state.count < EARLY * self.rate) | (state.power == 0)
+        repeated = np.where(early, state.repeats > 0, repeated)
+        agreeing = np.where(doubted & repeated, np.minimum(state.agreeing, agreeing), agreeing)
+        patience = np.where(early | (jump <= FAULT * r), max(3, round(self.patience * self.rate)), LASTING * self.rate)
+        shifted = doubted & (agreeing >= patience)
+        # A channel that begins to move after a long rest has a tiny scale; it takes that of the doubted samples.
+        state.scale = np.where(shifted, np.maximum(state.scale, np.minimum(0.5 * apart, CLOSE * jump)), state.scale)
+        state.agreeing = np.where(plausible | shifted, 0, agreeing)
+        state.doubtful = np.where(doubted[:, None], x, state.doubtful)
+        anew = shifted & early
+        far = shifted & ~early & (jump > AWAY * r)
+        home = shifted & ~early & (_norm(x - state.center) <= AWAY * r)
+        state.offset = np.where(far[:, None], x - expected, state.offset)
+        state.offset = np.where(home[:, None], 0.0, state.offset)
+        if anew.any():
+            state.count = np.where(anew, 0, state.count)
+            state.scale, state.power = np.where(anew, 0.0, state.scale), np.where(anew, 0.0, state.power)
+            state.gram = np.where(anew[:, None, None], 0.0, state.gram)
+            state.cross = np.where(anew[:, None], 0.0, state.cross)
+            state.companions = Companions.begin(len(state.companions.m), self._forget)
         return shifted
 
-    def _move(self, x: Floats, shifted: Bools, first: Bools) -> None:
-        """Let channels that have shifted, or are seen for the first time, start where they are.
-
-        Where a shift goes beyond what the channel does anyway, its mean goes with it.
-        """
-        self._past = np.where((shifted | first)[:, None], x, self._past)
-        offset = x - self._center
-        away = shifted & (_norm(offset) > AWAY * np.sqrt(self._power))
-        if away.any():
-            offset = np.where(away[:, None], offset, 0.0)
-            self._center = self._center + offset
-            self._companions.shift(self._features(offset, offset))
-
     def _step(self) -> tuple[Floats, Floats]:
-        """Forecast displacement (channels, dimensions), and the displacements (channels, order, dimensions) behind it.
+        """Return the forecast displacement (channels, dimensions) and its inputs (channels, order, dimensions).
 
-        The forecast never exceeds the largest of them, so that it cannot run away.
+        The forecast never exceeds the largest of its inputs, so that it cannot diverge.
         """
-        inputs = np.diff(self._past[-ORDER - 1 :], axis=0).transpose(1, 0, 2)
-        ridge = RIDGE * np.trace(self._gram, axis1=1, axis2=2) / ORDER + TINY
-        weights = np.linalg.solve(self._gram + ridge[:, None, None] * np.eye(ORDER), self._cross[..., None])
+        state = self.state
+        inputs = np.diff(state.past[-ORDER - 1 :], axis=0).transpose(1, 0, 2)
+        ridge = RIDGE * np.trace(state.gram, axis1=1, axis2=2) / ORDER + TINY
+        weights = np.linalg.solve(state.gram + ridge[:, None, None] * np.eye(ORDER), state.cross[..., None])
         step = np.sum(weights * inputs, axis=1)
         largest, size = _norm(inputs).max(axis=1), _norm(step)
         return step * np.where(size > largest, largest / np.maximum(size, TINY), 1.0)[:, None], inputs
 
     def _learn(self, displacement: Floats, inputs: Floats, innovation: Floats, present: Bools, steady: Bools) -> None:
-        """Learn the displacement where it lies between two believed samples, and the scale where there is a sample."""
+        """Learn the displacement between two plausible samples, and the scale from every sample that is present."""
+        state = self.state
         u, keep = np.where(steady[:, None, None], inputs, 0.0), 1.0 - self._forget * steady
-        self._gram = keep[:, None, None] * self._gram + u @ u.transpose(0, 2, 1)
-        self._cross = keep[:, None] * self._cross + np.sum(u * displacement[:, None, :], axis=-1)
-        clipped = np.where(self._scale > 0, np.minimum(innovation, CLIP * self._scale), innovation)
-        weight = np.where(self._scale > 0, min(0.5 / self.rate, 1.0), 1.0)
-        self._scale = self._scale + np.where(present & (self._count >= WARMUP), weight * (clipped - self._scale), 0.0)
+        state.gram = keep[:, None, None] * state.gram + u @ u.transpose(0, 2, 1)
+        state.cross = keep[:, None] * state.cross + np.sum(u * displacement[:, None, :], axis=-1)
+        clipped = np.where(state.scale > 0, np.minimum(innovation, CLIP * state.scale), innovation)
+        weight = np.where(state.scale > 0, min(0.5 / self.rate, 1.0), 1.0)
+        scale = state.scale + np.where(present & (state.count >= WARMUP), weight * (clipped - state.scale), 0.0)
+        # Implausible samples must not widen the bound until anything is plausible.
+        widest = np.where(state.scale > 0, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf)
+        state.scale = np.minimum(scale, widest)
 
-    def _describe(self, position: Floats, good: Bools) -> None:
-        """Learn where each channel dwells and, when all are good, how they go together."""
-        self._count = self._count + good
-        # A fault among the first samples spoils two displacements of four, and not the second smallest.
-        first = np.sort(_norm(np.diff(self._past[-WARMUP:], axis=0)), axis=0)[1]
-        self._scale = np.where(good & (self._count == WARMUP), first, self._scale)
-        gain = np.where(good, np.maximum(1.0 / np.maximum(self._count, 1), self._forget), 0.0)
-        away = position - self._center
-        self._center = self._center + gain[:, None] * away
-        self._power = (1 - gain) * (self._power + gain * np.sum(away * away, axis=-1))
-        if good.all() and self._count.min() > self._lag + WARMUP:
-            self._companions.learn(self._features(position, self._past[-1 - self._lag]))
+    def _settle(self, position: Floats, outside: Bools) -> Bools:
+        """Let channels that stay far outside their usual range continue there: their offset absorbs the distance."""
+        state = self.state
+        state.outside = np.where(outside, state.outside + 1, 0)
+        lasting = state.outside >= LASTING * self.rate
+        if lasting.any():
+            distance = np.where(lasting[:, None], position - state.center, 0.0)
+            state.offset, state.past = state.offset + distance, state.past - distance
+            state.outside = np.where(lasting, 0, state.outside)
+            # What was far outside for so long has become usual.
+            state.power = np.maximum(state.power, np.sum(distance * distance, axis=-1) / AWAY**2)
+        return np.asarray(lasting)
+
+    def _describe(self, position: Floats, observed: Bools, outside: Bools) -> None:
+        """Learn mean and power of each channel and, if all are observed, how they move together.
+
+        Positions far outside the usual range do not count.
+        """
+        state = self.state
+        state.count = state.count + observed
+        # A fault among the first samples affects two displacements of four, but not the second smallest.
+        first = np.sort(_norm(np.diff(state.past[-WARMUP:], axis=0)), axis=0)[1]
+        state.scale = np.where(observed & (state.count == WARMUP), first, state.scale)
+        gain = np.where(observed & ~outside, np.maximum(1.0 / np.maximum(state.count, 1), self._forget), 0.0)
+        away = position - state.center
+        state.center = state.center + gain[:, None] * away
+        state.power = (1 - gain) * (state.power + gain * np.sum(away * away, axis=-1))
+        if observed.all() and not outside.any() and state.count.min() > self._lag + WARMUP:
+            state.companions.learn(self._features(position, state.past[-1 - self._lag]))
 
     def _features(self, position: Floats, before: Floats) -> Floats:
-        """Positions and displacements (channels · 2 · dimensions,)."""
+        """Return positions and displacements (channels · 2 · dimensions,)."""
         return np.concatenate([position, position - before], axis=-1).ravel()
 
-    def _fill(self, position: Floats, good: Bools, step: Floats) -> Floats:
-        """Positions (channels, dimensions) to put where a channel is not good; elsewhere of no meaning."""
-        last = self._past[-1]
-        filled = last + DAMPING ** np.minimum(self._lost, 1000)[:, None] * step
-        if good.any() and self._companions.count >= KNOWN * self.rate:
+    def _fill(self, position: Floats, observed: Bools, step: Floats) -> Floats:
+        """Return positions (channels, dimensions) for the channels that are not observed; the others are undefined."""
+        state = self.state
+        last = state.past[-1]
+        filled = last + DAMPING ** np.minimum(state.lost, 1000)[:, None] * step
+        if observed.any() and state.companions.count >= KNOWN * self.rate:
             dimensions = position.shape[1]
-            observed = np.repeat(good, 2 * dimensions)
-            wanted = np.repeat(np.stack([~good, np.zeros_like(good)], axis=-1).ravel(), dimensions)
-            now = self._features(position, self._past[-self._lag])
-            before = self._features(last, self._past[-1 - self._lag])
-            expected = self._companions.expect(np.stack([now, before]), observed, wanted)
+            known = np.repeat(observed, 2 * dimensions)
+            wanted = np.repeat(np.stack([~observed, np.zeros_like(observed)], axis=-1).ravel(), dimensions)
+            now = self._features(position, state.past[-self._lag])
+            before = self._features(last, state.past[-1 - self._lag])
+            expected = state.companions.expect(np.stack([now, before]), known, wanted)
             c, c_before = expected.reshape(2, -1, dimensions)
-            others = c + np.exp(-1.0 / (RETURN * self.rate)) * (last[~good] - c_before)
-            share = OWN_SHARE ** np.minimum(self._lost[~good] + 1, 1000.0)[:, None]
-            filled[~good] = share * filled[~good] + (1 - share) * others
+            others = c + np.exp(-1.0 / (RETURN * self.rate)) * (last[~observed] - c_before)
+            share = OWN_SHARE ** np.minimum(state.lost[~observed] + 1, 1000.0)[:, None]
+            filled[~observed] = share * filled[~observed] + (1 - share) * others
         return np.asarray(np.clip(filled, -LARGEST, LARGEST))
-
-
-class _Companions(Kept):
-    """Running mean m and covariance S of what goes together, and what part of it says about another part."""
-
-    def __init__(self, size: int, forget: float) -> None:
-        self.forget, self.count = forget, 0
-        self._m, self._S = np.zeros(size), np.zeros((size, size))
-
-    def learn(self, z: Floats) -> None:
-        self.count += 1
-        share = max(1.0 / self.count, self.forget)
-        deviation = z - self._m
-        self._m = self._m + share * deviation
-        self._S = (1 - share) * (self._S + share * np.outer(deviation, deviation))
-
-    def shift(self, offset: Floats) -> None:
-        self._m = self._m + offset
-
-    def expect(self, z: Floats, observed: Bools, wanted: Bools) -> Floats:
-        """Expected values of the wanted components of (…, size), given the observed ones."""
-        m, S = self._m, self._S
-        ridge = RIDGE * np.trace(S) / len(S) + TINY
-        W = np.linalg.solve(S[observed][:, observed] + ridge * np.eye(observed.sum()), S[observed][:, wanted])
-        return np.asarray(m[wanted] + (z[..., observed] - m[observed]) @ W)
-
-
-def as_sample(sample: ArrayLike, shape: tuple[int, int] | None) -> Floats:
-    """A sample (channels, dimensions) of real numbers, any of them NaN or infinite, or a `ValueError`."""
-    try:
-        array = np.asarray(sample)
-    except ValueError as error:
-        raise ValueError(
-            f"sample: shape (channels, dimensions) expected, not rows of different lengths: {error}"
-        ) from None
-    if array.dtype.kind not in "fiu":
-        raise ValueError(f"sample: real numbers expected, not an array of type {array.dtype}")
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"sample: shape (channels, dimensions) expected, not {array.shape}")
-    if shape is not None and array.shape != shape:
-        raise ValueError(f"sample: shape {shape} expected as before, not {array.shape}")
-    return np.asarray(array, dtype=np.float64)
 
 
 def _norm(x: Floats) -> Floats:
     return np.asarray(np.sqrt(np.sum(x * x, axis=-1)))
-
-
-def _reasons(present: Bools, good: Bools, shifted: Bools) -> tuple[str, ...]:
-    named = np.where(shifted, "shift", np.where(good, "", np.where(present, "implausible", "missing")))
-    return tuple(str(reason) for reason in named)

@@ -1,129 +1,139 @@
-"""A forecaster that can be relied on: a gate before it, a radius around it, and a status that says whether to use it.
+"""The guarded forecaster: a gate before a forecaster, a radius around its forecasts, and a status.
 
-The rules and their constants are written down for users in docs/safety.md.
+docs/safety.md explains the rules and their constants for users.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from quatcast.checkpoint import Kept
 from quatcast.engine.threads import one_thread
-from quatcast.forecasting.forecaster import Forecasts
-from quatcast.forecasting.mixture import LARGEST
+from quatcast.forecasting.contract import (
+    LARGEST,
+    ForecasterState,
+    OnlineForecaster,
+    as_observed,
+    as_recording,
+    as_sample,
+    mark_of,
+    positions_of,
+    rewind_to,
+    satisfies_contract,
+)
 from quatcast.safety.conformal import Conformal
-from quatcast.safety.gate import Gate, Gated, as_sample
-from quatcast.typing import Bools, Floats
+from quatcast.safety.gate import Gate, Gated
+from quatcast.safety.status import Forecast, GuardedForecasts, Status
+from quatcast.typing import Bools, Counts, Floats
 
+ABSORBED = 0.25
+"""Seconds for which a replaced sample does not degrade the forecast: the forecaster absorbs short gaps."""
 LOST = 3.0
 """Seconds after which a lost channel makes the forecast unusable."""
 MOST_LOST = 0.5
-"""The same where more than half of the channels are lost."""
+"""The same time if more than half of the channels are lost."""
 SETTLE = 0.5
 """Seconds without a reason to hold before a hold ends."""
 RECENT = 2.0
-"""Seconds for which a filled-in sample or a shift is remembered."""
+"""Seconds for which a replaced sample or a shift is remembered."""
 LATELY, USUALLY = 3.0, 60.0
-"""Seconds over which errors are averaged, to compare those of late with the usual ones."""
+"""Seconds over which errors are averaged, to compare recent errors with the usual ones."""
+PAUSE = 6.0
+"""Seconds without learning after a jump within the usual range: the longest inputs contain it for so long."""
+UNRELIABLE = 0.25
+"""Share of implausible samples in the last seconds above which nothing is learnt."""
+WIDE = 10.0
+"""Ratio of the radius to its usual size above which a forecast is degraded."""
+KINDS = {"missing": "lost", "implausible": "implausible", "frozen": "frozen"}
+"""Why the gate replaces a sample → how the status says it."""
 WORSE = (1.5, 2.0)
 """Ratio of the two below which a channel is forecast well again, and above which it is not."""
+NEVER = 2**62
+"""Number of samples since an event that has not happened."""
+FAILURES = (ValueError, ArithmeticError, RuntimeError, TypeError, LookupError, AttributeError)
+"""Errors of a forecaster that become a hold."""
 
 
-class OnlineForecaster(Protocol):
-    """What can be guarded: anything that takes samples one by one and forecasts."""
-
-    @property
-    def horizon(self) -> int:
-        """Samples from the newest sample to the one that is forecast."""
-
-    def update(self, sample: Floats, present: Bools | None = None) -> Floats:
-        """Take in the newest sample (channels, dimensions) and forecast; NaN while there is no forecast.
-
-        Where `present` (channels,) is False the position was filled in and must not be learnt from.
-        """
-
-
-class Status(IntEnum):
-    """Whether a forecast can be used."""
-
-    WARMING_UP = 0
-    OK = 1
-    DEGRADED = 2
-    HOLD = 3
-
-    @property
-    def label(self) -> str:
-        """In words."""
-        return self.name.lower().replace("_", " ")
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """One forecast, and how far to trust it.
+@dataclass
+class GuardState(ForecasterState):
+    """What a guarded forecaster remembers. Arrays have one entry per channel.
 
     Attributes
     ----------
-    position
-        (channels, dimensions), of the sample `horizon` later; NaN where there is none.
-    radius
-        (channels,): the truth lies within it with the probability asked for; NaN where not known yet.
-    status, reason
-        Whether to use it, and why not; the reason is empty when all is well.
-    replaced
-        (channels,), True where the newest sample was not believed and was filled in.
+    names
+        Names of the channels.
+    conformal
+        The radius.
+    pending
+        Forecasts of the samples that have not arrived.
+    lately, usually, known
+        Mean of recent errors and of usual errors, and number of errors so far.
+    worse
+        Whether recent errors are larger than usual.
+    low, high
+        Range of the positions seen.
+    gap
+        Length of the last gap that was longer than the forecaster absorbs, in samples.
+    since_gap, since_shift
+        Number of samples since the end of that gap and since the last shift.
+    usual_radius
+        Running mean of the radius over a minute.
+    doubt
+        Share of implausible samples in the last seconds.
+    pause
+        Number of samples for which nothing is learnt.
+    ready
+        Whether there has been a radius for every channel.
+    settling, held_for
+        Number of samples for which a hold continues, and the reason of the hold.
     """
 
-    position: Floats
-    radius: Floats
-    status: Status
-    reason: str
-    replaced: Bools
+    names: tuple[str, ...]
+    conformal: Conformal
+    pending: deque[Floats]
+    lately: Floats
+    usually: Floats
+    known: Counts
+    worse: Bools
+    low: Floats
+    high: Floats
+    gap: Counts
+    since_gap: Counts
+    since_shift: Counts
+    usual_radius: Floats
+    doubt: Floats
+    pause: int = 0
+    ready: bool = False
+    settling: int = 0
+    held_for: str = ""
 
 
-@dataclass(frozen=True)
-class GuardedForecasts(Forecasts):
-    """Forecasts of a recording, with a radius around each and a status.
-
-    Attributes
-    ----------
-    radius
-        (T, channels). Row t belongs to the forecast OF sample t; NaN where there is none.
-    status, reasons, replaced
-        (T,), T texts and (T, channels): what was said when sample t arrived.
-    """
-
-    radius: Floats
-    status: NDArray[np.int8]
-    reasons: list[str]
-    replaced: Bools
-
-
-class Guarded(Kept):
+class Guarded(OnlineForecaster):
     """Forecast from samples that may be missing or wrong, with a radius and a status.
 
-    Every sample goes through the gate; the forecaster sees what the gate lets through and is told what was filled in;
-    the errors of forecasts that have matured make the radius; and all of it together makes the status. No sample,
-    whatever numbers it holds, makes `update` fail: what goes wrong inside becomes a hold with its reason.
+    Every sample passes the gate; the forecaster receives what the gate lets through and is told which channels were
+    observed; the errors of matured forecasts determine the radius; and all of this together determines the status. No
+    numbers in a sample make `update` fail. If the forecaster raises an error, everything in it is as it was before the
+    sample, and the status is hold with the error as its reason.
 
     Parameters
     ----------
     forecaster
-        What forecasts; see `OnlineForecaster`. Hand in a fresh one.
+        Any forecaster that satisfies the online contract; see `OnlineForecaster`. Several runs count as their mean.
     rate
-        Samples a second.
+        Sampling rate in Hz.
     gate
-        A fresh `Gate`; one with its usual settings where left out.
+        A `Gate`; by default one with its usual settings.
     level
-        Probability with which a radius shall hold the truth.
+        Target coverage of the radius.
     names
-        What to call the channels in reasons; "channel 1", "channel 2", … where left out.
+        Names of the channels in reasons; by default "channel 1", "channel 2", …
 
     Examples
     --------
@@ -138,6 +148,8 @@ class Guarded(Kept):
     (['warming up', 'ok', 'degraded'], 'waist lost for 1.3 s')
     """
 
+    state: GuardState
+
     def __init__(
         self,
         forecaster: OnlineForecaster,
@@ -147,40 +159,106 @@ class Guarded(Kept):
         level: float = 0.95,
         names: Sequence[str] | None = None,
     ) -> None:
+        if not satisfies_contract(forecaster):
+            raise ValueError(f"forecaster: expected horizon, begin, forecast and learn, got {forecaster!r}")
+        if getattr(forecaster, "labels", "causal") != "causal":
+            raise ValueError('forecaster: expected labels="causal", because samples ahead are not known')
         if not 0 < level < 1:
-            raise ValueError(f"level: a probability between 0 and 1, not {level!r}")
+            raise ValueError(f"level: expected a probability between 0 and 1, got {level!r}")
         self.forecaster, self.rate, self.level = forecaster, rate, level
         self.horizon = forecaster.horizon
         self.gate = gate or Gate(rate)
-        self.names = tuple(names) if names is not None else None
-        self._conformal: Conformal | None = None
+        self.names = None if names is None else tuple(names)
+        self._undoable: list[Any] = []
 
-    def update(self, sample: ArrayLike) -> Forecast:
-        """Take in the newest sample (channels, dimensions), NaN where missing, and forecast."""
-        x = as_sample(sample, None if self._conformal is None else self._shape)
-        if self._conformal is None:
-            self._begin(x)
-        assert self._conformal is not None
-        gated = self.gate.update(x)
-        errors = self._mature(gated)
-        radius = self._conformal.update(errors)
-        with one_thread():
-            position, fault = self._ask(gated)
+    # The online contract.
+
+    def begin(self, shape: tuple[int, int]) -> None:
+        """Begin anew with gate and forecaster, for samples of a shape (channels, dimensions)."""
+        channels = shape[0]
+        names = self.names or tuple(f"channel {i + 1}" for i in range(channels))
+        if len(names) != channels:
+            raise ValueError(f"sample: expected {len(names)} channels ({', '.join(names)}), got {channels}")
+        self.gate.begin(shape)
+        self.forecaster.begin(shape)
+        zeros, never = np.zeros(channels), np.full(channels, NEVER)
+        self.state = GuardState(
+            shape=shape,
+            names=names,
+            conformal=Conformal(channels, self.horizon, self.level),
+            pending=deque(maxlen=self.horizon),
+            lately=zeros,
+            usually=zeros,
+            known=np.zeros(channels, dtype=np.int64),
+            worse=np.zeros(channels, dtype=bool),
+            low=np.full(shape, np.inf),
+            high=np.full(shape, -np.inf),
+            gap=np.zeros(channels, dtype=np.int64),
+            since_gap=never,
+            since_shift=never,
+            usual_radius=np.full(channels, np.nan),
+            doubt=zeros,
+        )
+
+    def forecast(self, sample: Floats, observed: Bools | None = None) -> Forecast:
+        """Check and take in the newest sample (channels, dimensions), NaN where missing, and forecast.
+
+        `observed` (channels,) tells which channels were really seen; the others are missing whatever they hold.
+        """
+        before = self.mark()
+        with self._whole_or_undone(before):
+            return self._forecast(sample, observed, before)
+
+    @contextmanager
+    def _whole_or_undone(self, before: Any) -> Iterator[None]:
+        """Undo everything since a mark if an error occurs."""
+        try:
+            with one_thread(), np.errstate(all="ignore"):
+                yield
+        except BaseException:
+            self.rewind(before)
+            raise
+
+    def _forecast(self, sample: ArrayLike, observed: ArrayLike | None, before: Any) -> Forecast:
+        x = as_sample(sample, finite=False)
+        seen = as_observed(observed, len(x))
+        self._ready(x.shape)
+        gated = self.gate.judge(np.where(seen[:, None], x, np.nan))
+        # Without its offset a channel continues where it was before a shift.
+        continued = gated.position - gated.offset
+        radius = self.state.conformal.update(self._mature(gated, continued))
+        position, fault = self._ask(gated, continued, before)
+        # A channel that has never moved is expected to stay where it is.
+        position = np.where(gated.still[:, None], continued, position)
         radius = np.where(_finite(position), radius, np.nan)
-        self._pending.append(position)
-        self._remember(gated)
+        self.state.pending.append(position)
+        self._remember(gated, continued)
         status, reason = self._judge(gated, position, radius, fault)
-        return Forecast(position, radius, status, reason, gated.replaced)
+        self._follow_radius(radius, status)
+        return Forecast(position + gated.offset, radius, status, reason, gated.replaced)
+
+    def learn(self) -> None:
+        """Let the forecaster learn; an error undoes its step and becomes a hold."""
+        for before in self._undoable[:]:
+            with self._whole_or_undone(before):
+                self._learn()
+
+    def update(self, sample: ArrayLike, observed: ArrayLike | None = None) -> Forecast:
+        """Check the newest sample (channels, dimensions), NaN where missing, forecast, and learn from it."""
+        before = self.mark()
+        with self._whole_or_undone(before):
+            made = self._forecast(sample, observed, before)
+            fault = self._learn()
+        return replace(made, status=Status.HOLD, reason=fault) if fault else made
 
     def run(self, positions: ArrayLike) -> GuardedForecasts:
-        """Forecast a recording (T, channels, dimensions), NaN where missing, from here on as `update` does."""
-        rows = np.asarray(positions)
-        if rows.ndim != 3 or 0 in rows.shape:
-            raise ValueError(f"positions: shape (T, channels, dimensions) expected, not {rows.shape}")
+        """Forecast a recording (T, channels, dimensions), NaN where missing: begin anew, then `update` row by row."""
+        rows = as_recording(positions, finite=False)
         h, T = self.horizon, len(rows)
         forecasts, radius = np.full(rows.shape, np.nan), np.full(rows.shape[:2], np.nan)
         status, replaced = np.zeros(T, dtype=np.int8), np.zeros(rows.shape[:2], dtype=bool)
         reasons = []
+        self._begin_anew((rows.shape[1], rows.shape[2]))
         for t, row in enumerate(rows):
             forecast = self.update(row)
             if t + h < T:
@@ -190,135 +268,175 @@ class Guarded(Kept):
         weights = np.full(T, np.nan)
         return GuardedForecasts(forecasts, weights, h, "causal", 0, radius, status, reasons, replaced)
 
-    def _begin(self, x: Floats) -> None:
-        channels = len(x)
-        self._shape = (channels, x.shape[1])
-        if self.names is None:
-            self.names = tuple(f"channel {i + 1}" for i in range(channels))
-        if len(self.names) != channels:
-            raise ValueError(f"sample: {len(self.names)} channels expected ({', '.join(self.names)}), not {channels}")
-        self._conformal = Conformal(channels, self.horizon, self.level)
-        self._pending: deque[Floats] = deque(maxlen=self.horizon)
-        self._lately, self._usually = np.zeros(channels), np.zeros(channels)
-        self._worse = np.zeros(channels, dtype=bool)
-        self._low, self._high = np.full(x.shape, np.inf), np.full(x.shape, -np.inf)
-        self._known = np.zeros(channels, dtype=np.int64)
-        self._since_filled = np.full(channels, np.iinfo(np.int64).max // 2)
-        self._since_shift = self._since_filled.copy()
-        self._ready = False
-        self._settling = 0
-        self._held_for = ""
+    def mark(self) -> Any:
+        """Return what `rewind` needs to undo the next step."""
+        return super().mark(), self.gate.mark(), mark_of(self.forecaster)
+
+    def rewind(self, mark: Any) -> None:
+        """Undo the step since `mark`, in the gate and the forecaster too."""
+        own, gate, forecaster = mark
+        super().rewind(own)
+        self.gate.rewind(gate)
+        rewind_to(self.forecaster, forecaster)
 
     # What a new sample tells.
 
-    def _mature(self, gated: Gated) -> Floats:
-        """Errors (channels,) of the forecasts of this sample, NaN where there is none that can be trusted."""
-        if len(self._pending) < self.horizon:
+    def _mature(self, gated: Gated, continued: Floats) -> Floats:
+        """Return the errors (channels,) of the forecasts of this sample, NaN where there is none to rely on."""
+        state = self.state
+        if len(state.pending) < self.horizon:
             return np.full(len(gated.lost), np.nan)
-        errors = np.sqrt(np.sum((gated.position - self._pending[0]) ** 2, axis=-1))
+        errors = np.sqrt(np.sum((continued - state.pending[0]) ** 2, axis=-1))
         errors = np.where(gated.replaced, np.nan, errors)
-        known = np.isfinite(errors)
-        self._known += known
-        for mean, seconds in ((self._lately, LATELY), (self._usually, USUALLY)):
-            gain = np.maximum(1.0 / np.maximum(self._known, 1), 1.0 / (seconds * self.rate))
-            mean += np.where(known, gain * (errors - mean), 0.0)
-        self._worse = self._lately > np.where(self._worse, *WORSE) * self._usually
+        matured = np.isfinite(errors)
+        state.known = state.known + matured
+
+        def averaged(mean: Floats, seconds: float) -> Floats:
+            gain = np.maximum(1.0 / np.maximum(state.known, 1), 1.0 / (seconds * self.rate))
+            return mean + np.where(matured, gain * (errors - mean), 0.0)
+
+        state.lately, state.usually = averaged(state.lately, LATELY), averaged(state.usually, USUALLY)
+        state.worse = state.lately > np.where(state.worse, *WORSE) * state.usually
         return errors
 
-    def _ask(self, gated: Gated) -> tuple[Floats, str]:
-        """The forecaster's forecast, NaN where it is none, and what went wrong."""
+    def _ask(self, gated: Gated, continued: Floats, before: Any) -> tuple[Floats, str]:
+        """Return the forecaster's forecast, NaN where it is not usable, and what went wrong.
+
+        A forecaster that fails is rewound to `before`, the mark of this step; otherwise `learn` keeps the mark.
+        """
+        shape = continued.shape
+        self._undoable.clear()
+        observed = ~gated.replaced & (self._pause(gated) == 0)
         try:
-            made = np.asarray(self.forecaster.update(gated.position, present=~gated.replaced), dtype=float)
-        except (ValueError, ArithmeticError, RuntimeError) as error:
-            return np.full(gated.position.shape, np.nan), f"the forecaster failed: {error}"
-        if made.shape != gated.position.shape:
-            raise TypeError(f"forecaster: gave a forecast of shape {made.shape}, not {gated.position.shape}")
-        sound = (np.abs(made) <= LARGEST).all(axis=-1)
-        return np.where(sound[:, None], made, np.nan), ""
+            made = positions_of(self.forecaster.forecast(continued.copy(), observed))
+            if made.shape != shape:
+                raise ValueError(f"expected a forecast of shape {shape}, got {made.shape}")
+        except FAILURES as error:
+            return np.full(shape, np.nan), self._undo(before, error)
+        self._undoable.append(before)
+        usable = np.asarray((np.abs(made) <= LARGEST).all(axis=-1))
+        return np.where(usable[:, None], made, np.nan), ""
 
-    def _remember(self, gated: Gated) -> None:
-        seen = ~gated.replaced[:, None]
-        self._low = np.where(seen, np.minimum(self._low, gated.position), self._low)
-        self._high = np.where(seen, np.maximum(self._high, gated.position), self._high)
-        self._since_filled = np.where(gated.replaced, 0, self._since_filled + 1)
-        self._since_shift = np.where(np.array(gated.reasons) == "shift", 0, self._since_shift + 1)
+    def _learn(self) -> str:
+        """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""
+        if not self._undoable:
+            return ""
+        before = self._undoable.pop()
+        try:
+            self.forecaster.learn()
+        except FAILURES as error:
+            fault = self._undo(before, error)
+            self.state.settling, self.state.held_for = round(SETTLE * self.rate), fault
+            return fault
+        return ""
 
-    # What to say about it.
+    def _pause(self, gated: Gated) -> int:
+        """Return for how many samples nothing is to be learnt, because inputs contain a jump or are unreliable."""
+        state, reasons = self.state, np.array(gated.reasons)
+        state.doubt = state.doubt + ((reasons == "implausible") - state.doubt) / (RECENT * self.rate)
+        pause = max(0, state.pause - 1)
+        if (reasons == "shift").any():
+            pause = round(PAUSE * self.rate)
+        elif state.doubt.max() > UNRELIABLE or (state.ready and gated.outside.any()):
+            pause = max(pause, round(RECENT * self.rate))
+        state.pause = pause
+        return pause
+
+    def _undo(self, before: Any, error: Exception) -> str:
+        """Undo the step of the forecaster alone, and return the reason to hold."""
+        rewind_to(self.forecaster, before[-1])
+        return f"the forecaster failed: {error}; it is as it was before this sample"
+
+    def _remember(self, gated: Gated, continued: Floats) -> None:
+        state, seen = self.state, ~gated.replaced[:, None]
+        state.low = np.where(seen, np.minimum(state.low, continued), state.low)
+        state.high = np.where(seen, np.maximum(state.high, continued), state.high)
+        long = gated.lost > ABSORBED * self.rate
+        state.gap = np.where(long, gated.lost, state.gap)
+        state.since_gap = np.where(long, 0, state.since_gap + 1)
+        state.since_shift = np.where(np.array(gated.reasons) == "shift", 0, state.since_shift + 1)
+
+    def _follow_radius(self, radius: Floats, status: Status) -> None:
+        """Let the usual radius follow the radius of forecasts that can be used."""
+        state = self.state
+        known = np.isfinite(radius) & (status != Status.HOLD)
+        usual = np.where(np.isnan(state.usual_radius), radius, state.usual_radius)
+        followed = usual + (np.minimum(radius, WIDE * usual) - usual) / (USUALLY * self.rate)
+        state.usual_radius = np.where(known, followed, state.usual_radius)
+
+    # The status.
 
     def _judge(self, gated: Gated, position: Floats, radius: Floats, fault: str) -> tuple[Status, str]:
-        made, sure = _finite(position), np.isfinite(radius)
-        self._ready = self._ready or bool(made.all() and sure.all())
-        if not self._ready and not fault:
+        state, made, sure = self.state, _finite(position), np.isfinite(radius)
+        state.ready = state.ready or bool(made.all() and sure.all())
+        if not state.ready and not fault:
             return Status.WARMING_UP, self._warming(made)
         hold = [fault] if fault else self._reasons_to_hold(gated, position, made)
         if hold:
-            self._settling, self._held_for = round(SETTLE * self.rate), "; ".join(hold)
-            return Status.HOLD, self._held_for
-        if self._settling > 0:
-            self._settling -= 1
-            return Status.HOLD, f"for {SETTLE:g} s after: {self._held_for}"
+            state.settling, state.held_for = round(SETTLE * self.rate), "; ".join(hold)
+            return Status.HOLD, state.held_for
+        if state.settling > 0:
+            state.settling -= 1
+            return Status.HOLD, f"for {SETTLE:g} s after: {state.held_for}"
         if not sure.all():
             return Status.WARMING_UP, self._warming(made)
-        doubts = self._reasons_to_doubt(gated)
+        doubts = self._reasons_to_doubt(gated, radius)
         return (Status.DEGRADED, "; ".join(doubts)) if doubts else (Status.OK, "")
 
     def _warming(self, made: Bools) -> str:
-        assert self._conformal is not None
-        unseen = np.isinf(self._low[:, 0])
+        unseen = np.isinf(self.state.low[:, 0])
         if unseen.any():
             return f"{self._list(unseen)} not seen yet"
         if not made.all():
             return "no forecast yet"
-        needed = self._conformal.needed
-        return f"{min(int(self._known.min()), needed - 1)} of {needed} errors known that a radius needs"
+        needed = self.state.conformal.needed
+        return f"{min(int(self.state.known.min()), needed - 1)} of {needed} errors known that a radius needs"
 
     def _reasons_to_hold(self, gated: Gated, position: Floats, made: Bools) -> list[str]:
-        reasons = []
         if not made.all():
             return [f"no finite forecast of {self._list(~made)}"]
-        # A network that runs away is seen here at once, and in its errors only a horizon later.
-        room = np.sqrt(np.sum((self._high - self._low) ** 2, axis=-1, keepdims=True))
-        away = ((position < self._low - room) | (position > self._high + room)).any(axis=-1)
+        reasons = []
+        # A diverging network is noticed here at once, and in its errors only a horizon later.
+        low, high = self.state.low, self.state.high
+        room = np.sqrt(np.sum((high - low) ** 2, axis=-1, keepdims=True))
+        away = ((position < low - room) | (position > high + room)).any(axis=-1) & ~gated.still
         if away.any():
             reasons.append(f"forecast of {self._list(away)} far from anywhere it has been")
         seconds = gated.lost / self.rate
-        long = seconds > LOST
-        most = seconds >= MOST_LOST
-        if long.any():
-            reasons.append(self._lost(long, seconds))
-        elif 2 * most.sum() > len(most):
-            reasons.append(self._lost(most, seconds))
+        long, most = seconds > LOST, seconds >= MOST_LOST
+        lost = long if long.any() else most if 2 * most.sum() > len(most) else np.zeros_like(most)
+        for kind, words in KINDS.items():
+            if (which := lost & (np.array(gated.reasons) == kind)).any():
+                reasons.append(f"{self._list(which)} {words} for {seconds[which].max():.1f} s")
         return reasons
 
-    def _reasons_to_doubt(self, gated: Gated) -> list[str]:
-        seconds = gated.lost / self.rate
-        missing = gated.replaced & (np.array(gated.reasons) == "missing")
-        wrong = gated.replaced & ~missing
+    def _reasons_to_doubt(self, gated: Gated, radius: Floats) -> list[str]:
+        state, seconds = self.state, gated.lost / self.rate
+        long = seconds > ABSORBED
         recent = RECENT * self.rate
-        moved = ~gated.replaced & (self._since_shift < recent)
-        filled = ~gated.replaced & ~moved & (self._since_filled < recent)
+        moved = ~gated.replaced & (state.since_shift < recent)
+        replaced = ~gated.replaced & ~moved & (state.since_gap < np.minimum(recent, state.gap))
         reasons = []
-        if missing.any():
-            reasons.append(self._lost(missing, seconds))
-        if wrong.any():
-            reasons.append(f"{self._list(wrong)} implausible for {seconds[wrong].max():.1f} s")
+        for kind, words in KINDS.items():
+            if (which := long & (np.array(gated.reasons) == kind)).any():
+                reasons.append(f"{self._list(which)} {words} for {seconds[which].max():.1f} s")
         if moved.any():
-            ago = self._since_shift[moved].min() / self.rate
+            ago = state.since_shift[moved].min() / self.rate
             reasons.append(f"{self._list(moved)} moved to a new place {ago:.1f} s ago")
-        if filled.any():
-            ago = self._since_filled[filled].min() / self.rate
-            reasons.append(f"{self._list(filled)} filled in {ago:.1f} s ago")
-        if self._worse.any():
-            times = (self._lately[self._worse] / self._usually[self._worse]).max()
-            reasons.append(f"errors of {self._list(self._worse)} {times:.1f} times as large as usual")
+        if replaced.any():
+            ago = state.since_gap[replaced].min() / self.rate
+            reasons.append(f"{self._list(replaced)} filled in {ago:.1f} s ago")
+        wide = radius > WIDE * state.usual_radius
+        if wide.any():
+            times = (radius[wide] / state.usual_radius[wide]).max()
+            reasons.append(f"radius of {self._list(wide)} {times:.1f} times its usual size")
+        if state.worse.any():
+            times = (state.lately[state.worse] / state.usually[state.worse]).max()
+            reasons.append(f"errors of {self._list(state.worse)} {times:.1f} times as large as usual")
         return reasons
-
-    def _lost(self, which: Bools, seconds: Floats) -> str:
-        return f"{self._list(which)} lost for {seconds[which].max():.1f} s"
 
     def _list(self, which: Bools) -> str:
-        assert self.names is not None
-        return " and ".join(name for name, named in zip(self.names, which, strict=True) if named)
+        return " and ".join(name for name, named in zip(self.state.names, which, strict=True) if named)
 
 
 def _finite(position: Floats) -> Bools:

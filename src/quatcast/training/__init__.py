@@ -1,1 +1,1 @@
-"""Losses, and the optimisers that descend their gradients."""
+"""Losses and optimizers."""

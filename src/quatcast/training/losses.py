@@ -1,8 +1,8 @@
-"""What a learner descends: the mean square error and the maximum correntropy criterion.
+"""Losses: the mean square error, the maximum correntropy criterion, and the interface of others.
 
-Both are functions of the error e = d − y whose gradient with respect to the output y is −w·e. For the mean
-square error w = 1; for the correntropy w = exp(−|e|²/2σ²) is the kernel weight that makes outliers count for
-little.
+A loss J is a function of the error e = d − y with a derivative ∂J/∂y with respect to the output y. For the two losses
+here it is −w·e. For the mean square error w = 1; for the correntropy w = exp(−|e|²/2σ²) is the kernel weight, which
+reduces the influence of outliers.
 
 Inside the library errors are stacked arrays (…, runs, d, p): d components of p numbers. `evaluate` is pure: it
 takes the state of the loss (empty unless the kernel adapts) and returns the next one.
@@ -11,6 +11,7 @@ takes the state of the loss (empty unless the kernel adapts) and returns the nex
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -20,24 +21,86 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra import Algebra, H, namespace, reshape, total
+from quatcast.checkpoint import Checkpointable
 from quatcast.typing import Array
 
 FLOOR = 1e-3
-"""Of the largest scale that there was: the least that an adaptive kernel narrows down to."""
+"""Smallest scale of an adaptive kernel, relative to the largest so far."""
 Scope = Literal["joint", "channel"]
 State = dict[str, Array]
 
 
 class LossResult(NamedTuple):
-    """What a loss says of one error: its value (runs,), the weight (runs, 1, 1 or p) and the next state."""
+    """Result of a loss for one error.
+
+    Attributes
+    ----------
+    value
+        Value of the loss, (…, runs).
+    slope
+        Derivative ∂J/∂y with respect to the output, (…, runs, d, p).
+    weight
+        Weight in (0, 1] that the error was given, (…, runs, 1, 1) or one per channel, (…, runs, 1, p); it is reported
+        in `Step.weight` and not used otherwise.
+    state
+        Next state of the loss.
+
+    Examples
+    --------
+    >>> error = np.full((1, 1, 2), 3.0)  # one run, real numbers, two channels
+    >>> loss = MSE()
+    >>> result = loss.evaluate(error, State())
+    >>> result.value, result.slope
+    (array([9.]), array([[[-3., -3.]]]))
+    """
 
     value: Array
+    slope: Array
     weight: Array
     state: State
 
 
+class Loss(Checkpointable, ABC):
+    """Base class of losses. A subclass is a frozen dataclass whose fields are its settings.
+
+    Examples
+    --------
+    A loss that is linear for large errors of a component:
+
+    >>> import numpy as np
+    >>> from quatcast import LMS
+    >>> @dataclass(frozen=True)
+    ... class LogCosh(Loss):
+    ...     def evaluate(self, e, state, observed=None):
+    ...         xp = namespace(e)
+    ...         value = xp.sum(xp.log(xp.cosh(e)), axis=(-2, -1))
+    ...         return LossResult(value, -xp.tanh(e), xp.ones_like(e[..., :1, :1]), state)
+    >>> LMS(loss=LogCosh()).update([1.0], [0.0]).loss
+    0.0
+    """
+
+    @abstractmethod
+    def evaluate(self, e: Array, state: State, observed: Array | None = None) -> LossResult:
+        """Evaluate the loss.
+
+        Parameters
+        ----------
+        e
+            Error (…, runs, d, p), zero where the target was not observed.
+        state
+            State that the last call returned, empty at first.
+        observed
+            (p,): 1 where the target was observed, otherwise 0; None if all of it was. The derivative is multiplied by
+            it afterwards.
+        """
+
+    def run_arrays(self) -> dict[str, Any]:
+        """Return the settings that may have one value per run, by name."""
+        return {}
+
+
 class Widths(NamedTuple):
-    """Kernel widths of runs, (runs or 1, 1, 1): σ² where it is fixed, and which are adaptive, and infinite, if any."""
+    """Kernel widths (runs or 1, 1, 1): σ² of fixed kernels, and which kernels are adaptive, and infinite, if any."""
 
     variance: Array
     adaptive: Array | None
@@ -45,7 +108,7 @@ class Widths(NamedTuple):
 
 
 def squared_modulus(e: Array, scope: Scope) -> Array:
-    """|e|² of each run, over the whole output vector or a channel at a time: (runs, 1, 1 or p)."""
+    """Return |e|² of each run, over the whole output vector or of each channel: (runs, 1, 1 or p)."""
     if scope == "channel":
         return namespace(e).sum(e * e, axis=-2, keepdims=True)
     flat = reshape(e, (*e.shape[:-2], -1))
@@ -53,7 +116,7 @@ def squared_modulus(e: Array, scope: Scope) -> Array:
 
 
 def kernel(error: ArrayLike, sigma: ArrayLike, algebra: Algebra = H) -> NDArray[np.float64]:
-    """Gaussian kernel of the correntropy, κσ(e) = d/(√(2π)σ)·exp(−|e|²/2σ²).
+    """Return the Gaussian kernel of the correntropy, κσ(e) = d/(√(2π)σ)·exp(−|e|²/2σ²).
 
     The factor d = 1, 2, 4 is the dimension of the algebra (paper, equations 10 and 11).
 
@@ -78,13 +141,13 @@ def kernel(error: ArrayLike, sigma: ArrayLike, algebra: Algebra = H) -> NDArray[
     """
     e, d = np.asarray(error, dtype=float), algebra.dimension
     if d > 1 and (e.ndim == 0 or e.shape[-1] != d):
-        raise ValueError(f"error: the last axis must hold the {d} components of {algebra}, not {e.shape}")
+        raise ValueError(f"error: expected the {d} components of {algebra} on the last axis, got shape {e.shape}")
     squared = e * e if d == 1 else np.sum(e * e, axis=-1)
     return np.asarray(d / (math.sqrt(2 * math.pi) * np.asarray(sigma)) * np.exp(-squared / (2 * np.square(sigma))))
 
 
 def correntropy(desired: ArrayLike, output: ArrayLike, sigma: float, algebra: Algebra = H) -> float:
-    """Estimate of the correntropy from N samples, V̂ = 1/N Σ κσ(d − y) (paper, section III-B).
+    """Estimate the correntropy from N samples, V̂ = 1/N Σ κσ(d − y) (paper, section III-B).
 
     Examples
     --------
@@ -96,7 +159,7 @@ def correntropy(desired: ArrayLike, output: ArrayLike, sigma: float, algebra: Al
 
 
 @dataclass(frozen=True)
-class MSE:
+class MSE(Loss):
     """Mean square error, ½|e|².
 
     Examples
@@ -106,18 +169,14 @@ class MSE:
     array([12.5])
     """
 
-    def run_arrays(self) -> dict[str, Any]:
-        """Return the parameters that may differ from run to run: none."""
-        return {}
-
-    def evaluate(self, e: Array, state: State, present: Array | None = None) -> LossResult:
-        """Value and weight of the error e (runs, d, p); `present` is as for `MCC`, and changes nothing."""
+    def evaluate(self, e: Array, state: State, observed: Array | None = None) -> LossResult:
+        """Evaluate ½|e|² and its derivative −e."""
         squared = squared_modulus(e, "joint")
-        return LossResult(0.5 * squared[..., 0, 0], 0.0 * squared + 1.0, state)
+        return LossResult(0.5 * squared[..., 0, 0], -e, 0.0 * squared + 1.0, state)
 
 
 @dataclass(frozen=True)
-class MCC:
+class MCC(Loss):
     """Maximum correntropy criterion, as the loss σ²(1 − exp(−|e|²/2σ²)).
 
     Its gradient with respect to the output is −e·exp(−|e|²/2σ²). It is the negative correntropy of the paper up
@@ -128,16 +187,16 @@ class MCC:
 
         s ← s + β(min(|e|, κ·s) − s)
 
-    is a running scale of |e|. One outlier moves s by no more than the factor 1 + β(κ − 1); a lasting shift lets
-    it grow geometrically, until the errors count again. However long the errors stay at zero, s stays above a
-    thousandth of the largest it has been, so that growing back takes seconds and not hours. A fixed kernel has no
-    way back: when |e| ≫ σ the weight vanishes and nothing is learnt ever again.
+    is a running scale of |e|. One outlier increases s at most by the factor 1 + β(κ − 1); after a lasting shift s
+    grows geometrically, until the errors have an effect again. However long the errors stay at zero, s stays above a
+    thousandth of its largest value so far, so that growing back takes seconds and not hours. A fixed kernel cannot
+    recover: when |e| ≫ σ the weight vanishes and nothing is learnt any more.
 
     Parameters
     ----------
     sigma
-        Kernel width, in the units of the error, or "adaptive". An infinite one weighs every error 1: the mean square
-        error, to the last bit. A sequence has one of these for each run.
+        Kernel width, in the units of the error, or "adaptive". An infinite width gives every error the weight 1, which
+        is the mean square error, to the last bit. A sequence has one width per run.
     scope
         "joint": |e|² over the whole output vector, as published. "channel": each output number has its own weight.
     factor
@@ -145,7 +204,7 @@ class MCC:
     memory
         β, the step of the running scale.
     bound
-        κ, how much of one error counts, in multiples of the scale.
+        κ, the largest error that counts in the scale, in multiples of the scale.
 
     Examples
     --------
@@ -169,28 +228,26 @@ class MCC:
 
     def __post_init__(self) -> None:
         for sigma in np.asarray(self.sigma, dtype=object).flat:
-            # The square of a smaller one would be zero.
+            # The square of a smaller width would be zero.
             if sigma != "adaptive" and not (isinstance(sigma, Real) and float(sigma) > 1e-150):
-                raise ValueError(f'sigma: must be positive or "adaptive", not {sigma!r}')
+                raise ValueError(f'sigma: expected a positive number or "adaptive", got {sigma!r}')
         if self.scope not in ("joint", "channel"):
-            raise ValueError(f'scope: "joint" or "channel", not {self.scope!r}')
+            raise ValueError(f'scope: expected "joint" or "channel", got {self.scope!r}')
         if not (self.factor > 0 and 0 < self.memory < 1 and self.bound > 1):
-            raise ValueError("adaptive kernel: needs factor > 0, 0 < memory < 1 and bound > 1")
+            given = f"factor={self.factor!r}, memory={self.memory!r}, bound={self.bound!r}"
+            raise ValueError(f"adaptive kernel: expected factor > 0, 0 < memory < 1 and bound > 1, got {given}")
 
     def run_arrays(self) -> dict[str, Any]:
-        """Return the parameters that may differ from run to run."""
+        """Return sigma."""
         return {"sigma": self.sigma}
 
-    def evaluate(self, e: Array, state: State, present: Array | None = None) -> LossResult:
-        """Value and weight of the error e (runs, d, p), and the running scale after it.
-
-        Where `present` (p,) is 0 rather than 1, e is 0 because the target was not there, which the scale leaves out.
-        """
+    def evaluate(self, e: Array, state: State, observed: Array | None = None) -> LossResult:
+        """Evaluate the loss; the running scale ignores numbers that were not observed."""
         xp = namespace(e)
         squared = squared_modulus(e, self.scope)
         variance, adaptive, infinite = self._widths_beside(e)
         if adaptive is not None:
-            sigma, state = self._follow(squared, state, present)
+            sigma, state = self._follow(squared, state, observed)
             variance = xp.where(adaptive, sigma * sigma, variance)
         exponent = -0.5 * squared / variance
         if infinite is None:
@@ -198,30 +255,32 @@ class MCC:
         else:
             finite = xp.where(infinite, xp.ones_like(variance), variance)
             value = xp.where(infinite, 0.5 * squared, -finite * xp.expm1(exponent))
-        return LossResult(total(reshape(value, (*value.shape[:-2], -1)), axis=-1), xp.exp(exponent), state)
+        weight = xp.exp(exponent)
+        value = value[..., 0, 0] if self.scope == "joint" else total(value[..., 0, :], axis=-1)
+        return LossResult(value, -weight * e, weight, state)
 
-    def _follow(self, squared: Array, state: State, present: Array | None) -> tuple[Array, State]:
-        """Adaptive width in force for an error of squared modulus |e|², and the running scale after it."""
+    def _follow(self, squared: Array, state: State, observed: Array | None) -> tuple[Array, State]:
+        """Return the adaptive width in force for an error of squared modulus |e|², and the running scale after it."""
         xp = namespace(squared)
-        there = None
-        if present is not None:
-            share = xp.ones_like(squared) * (xp.mean(present) if self.scope == "joint" else present)
-            there = share > 0.0
-            squared = squared / xp.where(there, share, xp.ones_like(share))
+        counts = None
+        if observed is not None:
+            share = xp.ones_like(squared) * (xp.mean(observed) if self.scope == "joint" else observed)
+            counts = share > 0.0
+            squared = squared / xp.where(counts, share, xp.ones_like(share))
         modulus = xp.sqrt(squared)
         scale = state.get("scale", modulus)
-        # A scale of exactly zero has nothing to grow from.
+        # A scale of exactly zero cannot grow.
         scale = xp.where(scale > 0.0, scale, modulus)
         moved = scale + self.memory * (xp.minimum(modulus, self.bound * scale) - scale)
         largest = xp.maximum(state.get("largest", scale), moved)
         after = xp.maximum(moved, FLOOR * largest)
-        if there is not None:
-            after = xp.where(there, after, scale)
+        if counts is not None:
+            after = xp.where(counts, after, scale)
         sigma = xp.where(scale > 0.0, self.factor * scale, xp.ones_like(scale))
         return sigma, {"scale": after, "largest": largest}
 
     def _widths_beside(self, e: Array) -> Widths:
-        """Widths beside the array e, made once: copying them to a GPU takes as long as an operation there."""
+        """Return the widths on the device of e; they are cached, because copying them to a GPU is slow."""
         key = (type(e), e.dtype, str(e.device))
         if key not in self._beside:
             given = np.asarray(self.sigma, dtype=object).reshape(-1, 1, 1)
@@ -240,10 +299,3 @@ class MCC:
     @cached_property
     def _beside(self) -> dict[Any, Widths]:
         return {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Arrays of a device stay behind; they are made again where they are needed.
-        return {name: value for name, value in self.__dict__.items() if name != "_beside"}
-
-
-Loss = MSE | MCC

@@ -1,25 +1,28 @@
-"""How a gradient becomes a step: stochastic gradient descent and Adam.
+"""Optimizers, which turn a gradient into a step: stochastic gradient descent, Adam, and the interface of others.
 
-Parameters and gradients are lists of arrays (runs, …). `step` is pure but for the gradients, which it may use
-up: it returns new parameters, the norm of the gradient as it came, and the next state. Where steps are multiples of
-the gradient, a parameter may also be `LowRankWeights` and its gradient a `FactoredGradient`; such a parameter is
-changed in place.
+Parameters and gradients are lists of arrays (runs, …, …): the parameters one by one, or one array of all of them.
+`step` returns new parameters and a new state and does not write into the old ones; gradients may be overwritten.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra import namespace, reshape
+from quatcast.checkpoint import Checkpointable
 from quatcast.engine.low_rank import FactoredGradient
 from quatcast.typing import Array
 
 State = dict[str, Any]
+Kind = TypeVar("Kind", bound="type[Optimizer]")
 
 
 class OptimizerResult(NamedTuple):
@@ -30,8 +33,54 @@ class OptimizerResult(NamedTuple):
     state: State
 
 
+class Optimizer(Checkpointable, ABC):
+    """Base class of optimizers. A subclass is a frozen dataclass whose fields are its settings.
+
+    Examples
+    --------
+    Steps of constant length in each component:
+
+    >>> import numpy as np
+    >>> from quatcast import LMS
+    >>> @dataclass(frozen=True)
+    ... class SignDescent(Optimizer):
+    ...     learning_rate: float = 0.01
+    ...
+    ...     def step(self, parameters, gradients, state):
+    ...         moved = [theta - self.learning_rate * np.sign(g) for theta, g in zip(parameters, gradients)]
+    ...         return OptimizerResult(moved, global_norm(gradients), state)
+    >>> learner = LMS(optimizer=SignDescent())
+    >>> round(learner.update([1.0], [1.0]).gradient_norm, 3)
+    1.414
+    >>> learner.predict([1.0])
+    array([0.02])
+    """
+
+    proportional: ClassVar[bool] = False
+    """Whether every step is a multiple of the gradient.
+
+    If so, a parameter may also be `LowRankWeights` and its gradient a `FactoredGradient`, which `step` adds in place.
+    """
+
+    @abstractmethod
+    def step(self, parameters: list[Array], gradients: list[Array], state: State) -> OptimizerResult:
+        """Make one step.
+
+        Parameters
+        ----------
+        parameters, gradients
+            Lists of arrays with three axes, the runs first.
+        state
+            State that the last call returned, empty at first.
+        """
+
+    def run_arrays(self) -> dict[str, Any]:
+        """Return the settings that may have one value per run, by name."""
+        return {}
+
+
 def global_norm(arrays: list[Array]) -> Array:
-    """Euclidean norm of all arrays together, run by run."""
+    """Return the Euclidean norm of all arrays together, for each run."""
     squared = 0.0
     for a in arrays:
         if isinstance(a, FactoredGradient):
@@ -42,58 +91,74 @@ def global_norm(arrays: list[Array]) -> Array:
     return namespace(squared).sqrt(squared)
 
 
-def _length(rate: Any, norm: Array, clip: float | None) -> Array:
-    """Return what a gradient of a norm is to be multiplied by, (runs, 1, 1): no step is longer than rate·clip."""
-    xp = namespace(norm)
-    factor = xp.asarray(rate, dtype=norm.dtype, device=norm.device)
-    if clip is not None:
-        factor = factor * (clip / xp.maximum(norm, clip))
-    return reshape(factor, (-1, 1, 1))
+def _length(learning_rate: Any, norm: Array, clip: float | None) -> Any:
+    """Return the factor of a gradient, (runs, 1, 1) or a number: no step is longer than learning_rate·clip."""
+    xp, factor = namespace(norm), learning_rate
+    if not isinstance(factor, float):
+        factor = reshape(xp.asarray(factor, dtype=norm.dtype, device=norm.device), (-1, 1, 1))
+    return factor if clip is None else factor * reshape(clip / xp.maximum(norm, clip), (-1, 1, 1))
 
 
-def _check(rate: Any, clip: float | None) -> None:
-    given = np.asarray(rate)
+def _check(learning_rate: Any, clip: float | None) -> None:
+    given = np.asarray(learning_rate)
     if given.dtype.kind not in "fiu" or not np.all((given > 0) & np.isfinite(given)):
-        raise ValueError(f"rate: must be positive and finite, not {rate!r}")
+        raise ValueError(f"learning_rate: expected positive finite numbers, got {learning_rate!r}")
     if clip is not None and not 0 < clip < math.inf:
-        raise ValueError(f"clip: must be positive and finite, or None for no clipping, not {clip!r}")
+        raise ValueError(f"clip: expected a positive finite number, or None for no clipping, got {clip!r}")
 
 
+def _accepts_rate(kind: Kind) -> Kind:
+    """Let a class accept `rate`, the former name of `learning_rate`, with a DeprecationWarning."""
+    initialize = kind.__init__
+
+    @functools.wraps(initialize)
+    def accept(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "rate" in kwargs:
+            warnings.warn(f"{kind.__name__}: rate is now called learning_rate", DeprecationWarning, stacklevel=2)
+            kwargs["learning_rate"] = kwargs.pop("rate")
+        initialize(self, *args, **kwargs)
+
+    kind.__init__ = accept  # type: ignore[method-assign]
+    return kind
+
+
+@_accepts_rate
 @dataclass(frozen=True)
-class SGD:
+class SGD(Optimizer):
     """Stochastic gradient descent with the global norm of the gradient clipped.
 
-    θ ← θ − η·min(1, clip/‖g‖)·g, the norm taken over all parameters together.
+    θ ← θ − η·min(1, clip/‖g‖)·g, with the norm over all parameters together.
 
     Parameters
     ----------
-    rate
-        η; an array gives each run its own.
+    learning_rate
+        η; a sequence has one value per run.
     clip
         Largest norm of a gradient (2.0 as published); None for no clipping.
 
     Examples
     --------
     >>> import numpy as np
-    >>> SGD(rate=0.5, clip=None).step([np.ones((1, 1, 2))], [np.full((1, 1, 2), 0.2)], {}).parameters
+    >>> SGD(learning_rate=0.5, clip=None).step([np.ones((1, 1, 2))], [np.full((1, 1, 2), 0.2)], {}).parameters
     [array([[[0.9, 0.9]]])]
     """
 
-    rate: float | ArrayLike = 0.05
+    learning_rate: float | ArrayLike = 0.05
     clip: float | None = 2.0
+    proportional = True
 
     def __post_init__(self) -> None:
-        _check(self.rate, self.clip)
+        _check(self.learning_rate, self.clip)
 
     def run_arrays(self) -> dict[str, Any]:
-        """Return the parameters that may differ from run to run."""
-        return {"rate": self.rate}
+        """Return the learning rate."""
+        return {"learning_rate": self.learning_rate}
 
     def step(self, parameters: list[Array], gradients: list[Array], state: State) -> OptimizerResult:
-        """One step down the gradient."""
+        """Make one step down the gradient."""
         norm = global_norm(gradients)
-        factor = -_length(self.rate, norm, self.clip)
-        # The gradient's memory becomes that of the new parameters: it is still in the cache.
+        factor = -_length(self.learning_rate, norm, self.clip)
+        # The memory of the gradient, which is still in the cache, becomes that of the new parameters.
         moved = []
         for theta, g in zip(parameters, gradients, strict=True):
             if isinstance(g, FactoredGradient):
@@ -106,18 +171,19 @@ class SGD:
         return OptimizerResult(moved, norm, state)
 
 
+@_accepts_rate
 @dataclass(frozen=True)
-class Adam:
+class Adam(Optimizer):
     """Adam: steps normalised by running moments of the gradient.
 
     m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  θ ← θ − η·m̂/(√v̂ + ε), with m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ).
 
     Parameters
     ----------
-    rate
-        η; an array gives each run its own.
+    learning_rate
+        η; a sequence has one value per run.
     beta1, beta2
-        Memories of the two moments.
+        Decay factors of the two moments.
     epsilon
         ε.
     clip
@@ -126,7 +192,7 @@ class Adam:
     Examples
     --------
     >>> import numpy as np
-    >>> Adam(rate=0.1).step([np.ones((1, 1, 2))], [np.full((1, 1, 2), 7.0)], {}).parameters[0].round(6)
+    >>> Adam(learning_rate=0.1).step([np.ones((1, 1, 2))], [np.full((1, 1, 2), 7.0)], {}).parameters[0].round(6)
     array([[[0.9, 0.9]]])
 
     References
@@ -134,40 +200,49 @@ class Adam:
     Kingma and Ba (2015), "Adam: a method for stochastic optimization".
     """
 
-    rate: float | ArrayLike = 0.001
+    learning_rate: float | ArrayLike = 0.001
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
     clip: float | None = None
 
     def __post_init__(self) -> None:
-        _check(self.rate, self.clip)
+        _check(self.learning_rate, self.clip)
         if not (0 <= self.beta1 < 1 and 0 <= self.beta2 < 1 and self.epsilon > 0):
-            raise ValueError("Adam: needs 0 <= beta1, beta2 < 1 and epsilon > 0")
+            given = f"beta1={self.beta1!r}, beta2={self.beta2!r}, epsilon={self.epsilon!r}"
+            raise ValueError(f"Adam: expected 0 <= beta1, beta2 < 1 and epsilon > 0, got {given}")
 
     def run_arrays(self) -> dict[str, Any]:
-        """Return the parameters that may differ from run to run."""
-        return {"rate": self.rate}
+        """Return the learning rate."""
+        return {"learning_rate": self.learning_rate}
 
     def step(self, parameters: list[Array], gradients: list[Array], state: State) -> OptimizerResult:
-        """One step along the normalised moments."""
+        """Make one step along the normalised moments.
+
+        The state holds the sums Σβ₁ⁿg and Σβ₂ⁿg² over past gradients; the factors 1−β are applied to the step instead.
+        """
         xp = namespace(gradients[0])
         norm = global_norm(gradients)
-        clipping = _length(1.0, norm, self.clip)
         t = state.get("t", 0) + 1
         first = state.get("first") or [xp.zeros_like(g) for g in gradients]
         second = state.get("second") or [xp.zeros_like(g) for g in gradients]
-        step_size = _length(self.rate, norm, None) / (1.0 - self.beta1**t)
-        root = (1.0 - self.beta2**t) ** 0.5
+        root = ((1.0 - self.beta2) / (1.0 - self.beta2**t)) ** 0.5
+        length = -(1.0 - self.beta1) / (1.0 - self.beta1**t) / root * _length(self.learning_rate, norm, None)
         moved, firsts, seconds = [], [], []
         for theta, g, m, v in zip(parameters, gradients, first, second, strict=True):
-            g *= clipping
-            m = self.beta1 * m + (1.0 - self.beta1) * g
-            v = self.beta2 * v + (1.0 - self.beta2) * g * g
-            moved.append(theta - step_size * m / (xp.sqrt(v) / root + self.epsilon))
+            if self.clip is not None:
+                g *= _length(1.0, norm, self.clip)
+            m, v = self.beta1 * m, self.beta2 * v
+            m += g
+            g *= g
+            v += g
+            # The memory of the gradient is still in the cache.
+            scale = np.sqrt(v, out=g) if type(v) is np.ndarray else xp.sqrt(v)
+            scale += self.epsilon / root
+            step = m / scale
+            step *= length
+            step += theta
+            moved.append(step)
             firsts.append(m)
             seconds.append(v)
         return OptimizerResult(moved, norm, {"t": t, "first": firsts, "second": seconds})
-
-
-Optimizer = SGD | Adam

@@ -1,4 +1,4 @@
-"""Forecasts of whole recordings for the report, packed so that one page can hold all of them."""
+"""The data of the explorer of forecasts, packed so that one page can hold whole recordings."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.data.recording import Recording
-from quatcast.evaluation.figures import colour, coordinates
+from quatcast.evaluation.catalogue import describe, in_order
 from quatcast.evaluation.protocol import VALIDATION
 from quatcast.evaluation.records import Trace
-from quatcast.evaluation.summary import in_order
+from quatcast.evaluation.report.figures import coordinates
+from quatcast.typing import Floats
 
 BUDGET = 8_000_000
-"""Characters that the forecasts may take up in the page. With more, only the coordinate that moves most is kept."""
+"""Limit on the characters of all forecasts in the page. Above it, only the coordinate that moves most is shown."""
 
 
 def pack(values: ArrayLike, step: float) -> dict[str, Any]:
-    """Numbers rounded to a step, as base64 of 16-bit integers, or of 32 bits where they are too large for that.
+    """Pack numbers, rounded to a step, as base64 of 16-bit integers, or of 32-bit integers if they are too large.
 
-    The smallest integer stands for what is not a finite number.
+    The smallest integer represents values that are not finite.
 
     Examples
     --------
@@ -39,76 +40,76 @@ def pack(values: ArrayLike, step: float) -> dict[str, Any]:
 
 
 def data(recordings: Sequence[Recording], traces: Sequence[Trace], first: Sequence[str]) -> dict[str, Any]:
-    """Everything that the page needs to draw forecasts.
+    """Return everything that the page needs to draw forecasts.
 
     Parameters
     ----------
     recordings
-        What was forecast.
+        The recordings.
     traces
-        Forecasts of one horizon.
+        Forecasts of these recordings at one horizon.
     first
-        Predictors to show at first.
+        Predictors that are shown when the page opens.
     """
-    # Two bytes a number, and four characters for three bytes.
-    whole = sum(trace.forecast.size for trace in traces) * 8 / 3 <= BUDGET
-    shown = []
+    # Two bytes per number, and four characters per three bytes.
+    complete = sum(trace.forecast.size for trace in traces) * 8 / 3 <= BUDGET
+    packed = []
     for recording in recordings:
         own = [trace for trace in traces if trace.recording == recording.name]
         if not own:
             continue
-        kept = _kept(recording.positions, whole)
-        axes = coordinates(recording.dimensions)
-        shown.append(
+        axes = _axes(recording.positions, complete)
+        letters = coordinates(recording.dimensions)
+        packed.append(
             {
                 "name": recording.name,
                 "group": recording.group,
-                "coordinates": [f"{recording.channels[c]} {axes[a]}" for c, a in kept],
-                "channels": [c for c, _ in kept],
-                "main": _main(recording.positions, kept),
+                "coordinates": [f"{recording.channels[c]} {letters[a]}" for c, a in axes],
+                "channels": [c for c, _ in axes],
+                "main": _main(recording.positions, axes),
                 "test": float(recording.times[min(VALIDATION, len(recording) - 1)]),
                 "times": pack(recording.times, 0.001),
-                "actual": [pack(recording.positions[:, c, a], 0.01) for c, a in kept],
-                "traces": [_trace(trace, kept) for trace in own],
+                "actual": [pack(recording.positions[:, c, a], 0.01) for c, a in axes],
+                "traces": [_trace(trace, axes) for trace in own],
             }
         )
     return {
-        "recordings": shown,
+        "recordings": packed,
         "predictors": [
-            {"name": name, "colour": colour(name), "on": name in first}
+            {"name": name, "colour": describe(name).colour, "on": name in first}
             for name in in_order(trace.predictor for trace in traces)
         ],
         "labels": sorted({trace.labels for trace in traces}),
     }
 
 
-def _trace(trace: Trace, kept: Sequence[tuple[int, int]]) -> dict[str, Any]:
+def _trace(trace: Trace, axes: Sequence[tuple[int, int]]) -> dict[str, Any]:
     with np.errstate(all="ignore"):
         squared = np.sum((trace.forecast - trace.actual) ** 2, axis=-1)
-        known = np.isfinite(squared)
-        error = np.sqrt(np.where(known, squared, 0.0).sum(axis=-1) / known.sum(axis=-1))
+        finite = np.isfinite(squared)
+        error = np.sqrt(np.where(finite, squared, 0.0).sum(axis=-1) / finite.sum(axis=-1))
     packed: dict[str, Any] = {
         "predictor": trace.predictor,
         "labels": trace.labels,
-        "forecast": [pack(trace.forecast[:, c, a], 0.01) for c, a in kept],
+        "forecast": [pack(trace.forecast[:, c, a], 0.01) for c, a in axes],
         "error": pack(error, 0.01),
     }
-    # A weight that never changes is that of the square error.
+    # The weight is constant under the squared error and is not shown then.
     weights = trace.weight[np.isfinite(trace.weight)]
     if weights.size and np.ptp(weights) > 1e-6:
         packed["weight"] = pack(trace.weight, 0.0001)
-    if "radius" in trace.more:
-        packed["radius"] = [pack(radius, 0.01) for radius in trace.more["radius"].T]
+    if "radius" in trace.extra:
+        packed["radius"] = [pack(radius, 0.01) for radius in trace.extra["radius"].T]
     return packed
 
 
-def _kept(positions: np.typing.NDArray[np.float64], whole: bool) -> list[tuple[int, int]]:
-    """Channels and axes that are shown: all, or of each channel the one that moves most."""
+def _axes(positions: Floats, complete: bool) -> list[tuple[int, int]]:
+    """Return the pairs of channel and axis that are shown: all, or for each channel the axis that moves most."""
     channels, dimensions = positions.shape[1:]
-    if whole:
+    if complete:
         return [(c, a) for c in range(channels) for a in range(dimensions)]
     return [(c, int(np.argmax(np.nanstd(positions[:, c], axis=0)))) for c in range(channels)]
 
 
-def _main(positions: np.typing.NDArray[np.float64], kept: Sequence[tuple[int, int]]) -> int:
-    return int(np.argmax([np.nanstd(positions[:, c, a]) for c, a in kept]))
+def _main(positions: Floats, axes: Sequence[tuple[int, int]]) -> int:
+    return int(np.argmax([np.nanstd(positions[:, c, a]) for c, a in axes]))

@@ -5,7 +5,7 @@
   const BUTTONS = matchMedia("(min-width: 700px)").matches ? "hover" : false;
   const CONFIG = { responsive: true, displaylogo: false, displayModeBar: BUTTONS, modeBarButtonsToRemove: ["select2d", "lasso2d", "sendChartToCloud"] };
 
-  /** A figure's layout in the colours of the page. */
+  /** Return the layout of a figure in the colours of the page. */
   function themed(layout) {
     const ink = css("--ink"), grid = css("--grid"), soft = css("--soft");
     const font = { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink };
@@ -35,7 +35,7 @@
     return box;
   }
 
-  /** Figures of which one is shown. */
+  /** Show one of several figures, selected by the controls above it. */
   function choice(figure, data) {
     const controls = figure.querySelector(".controls"), canvas = figure.querySelector(".canvas");
     let at = data.options[0].at.slice();
@@ -49,13 +49,13 @@
         if (new Set(data.options.map((o) => o.at[depth])).size > 1)
           select(controls, title, values, at[depth], (value) => { at[depth] = value; draw(); });
       });
-      const shown = data.options.find((o) => matches(o, data.keys.length)).figure;
-      return Plotly.react(canvas, shown.data, themed(shown.layout), CONFIG);
+      const chosen = data.options.find((o) => matches(o, data.keys.length)).figure;
+      return Plotly.react(canvas, chosen.data, themed(chosen.layout), CONFIG);
     }
     return draw;
   }
 
-  /** Numbers from base64 of little-endian integers; the smallest one stands for none. */
+  /** Unpack numbers from base64 of little-endian integers; the smallest integer represents a missing value. */
   function unpack({ step, bits, data }) {
     const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
     const whole = new (bits === 16 ? Int16Array : Int32Array)(bytes.buffer), none = -(2 ** (bits - 1));
@@ -65,7 +65,7 @@
   const RULES = { causal: "causal labels", lookahead: "look-ahead labels" };
   const DASH = { causal: "solid", lookahead: "dot" };
 
-  /** Forecasts to look through: recording, coordinate, predictors, label rules. */
+  /** Show forecasts by recording, coordinate, predictor and label rule. */
   function explorer(figure, data) {
     const controls = figure.querySelector(".controls"), canvas = figure.querySelector(".canvas");
     const on = new Set(data.predictors.filter((p) => p.on).map((p) => p.name)), rules = new Set(data.labels);
@@ -77,18 +77,18 @@
     };
     let recording = data.recordings[0], coordinate = recording.main, range = null;
 
-    function chips(names, held, style) {
+    function chips(names, selected, style) {
       const row = document.createElement("div");
       row.className = "chips";
       for (const [name, text] of names) {
         const button = document.createElement("button");
         button.type = "button";
         button.textContent = text;
-        button.setAttribute("aria-pressed", held.has(name));
+        button.setAttribute("aria-pressed", selected.has(name));
         for (const [key, value] of Object.entries(style(name))) button.style.setProperty(key, value);
         button.addEventListener("click", () => {
-          held.has(name) ? held.delete(name) : held.add(name);
-          button.setAttribute("aria-pressed", held.has(name));
+          selected.has(name) ? selected.delete(name) : selected.add(name);
+          button.setAttribute("aria-pressed", selected.has(name));
           plot();
         });
         row.append(button);
@@ -117,7 +117,7 @@
       return plot();
     }
 
-    /** Range of some numbers within the times that are shown, with some room. */
+    /** Return the range of numbers within the visible times, with a margin. */
     function reach(rows, x, room) {
       let low = Infinity, high = -Infinity;
       for (const row of rows)
@@ -154,7 +154,7 @@
         if (trace.weight)
           lines.push({ ...base, y: numbers(trace.weight), yaxis: "y3", hovertemplate: "weight %{y:.3f}" });
       }
-      // Forecasts that run away, or have not settled yet, must not hide the others.
+      // Forecasts that diverge or have not converged yet must not hide the others.
       const height = reach([numbers(recording.actual[coordinate])], x, 0.4);
       const errors = lines.filter((line) => line.yaxis === "y2").map((line) => line.y);
       const tops = errors.map((row) => row.filter((v, i) => v !== null && x[i] >= range[0] && x[i] <= range[1]))

@@ -1,4 +1,4 @@
-"""What came out, in words."""
+"""The conclusions of a test in words, as HTML."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import math
 from html import escape
 from typing import NamedTuple
 
+from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import Estimate
 from quatcast.evaluation.summary import ALL, LABELS, Summary
-from quatcast.forecasting.forecaster import Labels
-
-STILL = "persistence"
+from quatcast.forecasting.contract import Labels
 
 
-class Flattery(NamedTuple):
-    """How much better a predictor looks when it learns from targets that have not arrived."""
+class LookaheadGap(NamedTuple):
+    """The RMSE of a predictor under both label rules."""
 
     predictor: str
     causal: float
@@ -22,59 +21,59 @@ class Flattery(NamedTuple):
 
     @property
     def factor(self) -> float:
-        """Causal RMSE over look-ahead RMSE."""
+        """Causal RMSE divided by look-ahead RMSE."""
         return self.causal / self.lookahead
 
-
-def flattery(summary: Summary) -> list[Flattery]:
-    """Flattery of every predictor that was tested under both rules, the most flattered first."""
-    pairs = {
-        name: [summary.of_group(rule, summary.horizon, name) for rule in LABELS]
-        for name in summary.predictors
-        if name != STILL
-    }
-    found = [
-        Flattery(name, causal.mean, lookahead.mean)
-        for name, (causal, lookahead) in pairs.items()
-        if causal and lookahead and lookahead.mean > 0 and not math.isnan(causal.mean + lookahead.mean)
-    ]
-    return sorted(found, key=lambda one: -one.factor)
+    @property
+    def text(self) -> str:
+        """The gap as a factor and as a difference."""
+        return f"a factor of {self.factor:.1f}, or {self.causal - self.lookahead:.2f} mm"
 
 
-def best_against_best(summary: Summary) -> Flattery:
-    """The best causal predictor against the best with look-ahead labels."""
-    live, ahead = (summary.ranking(rule, summary.horizon)[0][1].mean for rule in LABELS)
-    return Flattery("", live, ahead)
+def lookahead_gaps(summary: Summary) -> list[LookaheadGap]:
+    """Return the gap of every predictor that learns and was tested under both rules, the largest factor first."""
+    gaps = []
+    for name in summary.predictors:
+        causal, lookahead = (summary.of_group(rule, summary.horizon, name) for rule in LABELS)
+        if describe(name).baseline or not causal or not lookahead:
+            continue
+        if lookahead.mean > 0 and not math.isnan(causal.mean + lookahead.mean):
+            gaps.append(LookaheadGap(name, causal.mean, lookahead.mean))
+    return sorted(gaps, key=lambda gap: -gap.factor)
+
+
+def best_gap(summary: Summary) -> LookaheadGap:
+    """Return the gap between the best causal predictor and the best one with look-ahead labels."""
+    return LookaheadGap("", *(summary.ranking(rule, summary.horizon)[0][1].mean for rule in LABELS))
 
 
 def paragraphs(summary: Summary) -> list[str]:
-    """The verdict as paragraphs of HTML, the most important first."""
-    said = [_best(summary, rule) for rule in summary.labels]
-    said += [_flattery(summary), _diverged(summary)]
-    return [text for text in said if text]
+    """Return the conclusions as paragraphs, the most important first."""
+    texts = [_best(summary, rule) for rule in summary.labels]
+    texts += [_gap(summary), _diverged(summary)]
+    return [text for text in texts if text]
 
 
 def cards(summary: Summary) -> str:
-    """Best predictor of each group, one card a label rule, and one on how much looking ahead flatters."""
-    shown = [_card(summary, rule) for rule in summary.labels if summary.ranking(rule, summary.horizon)]
-    return "".join([*shown, _flattery_card(summary)])
+    """Return one card per label rule with the best predictor of each group, and one card with the look-ahead gap."""
+    best = [_card(summary, rule) for rule in summary.labels if summary.ranking(rule, summary.horizon)]
+    return "".join([*best, _gap_card(summary)])
 
 
-def _flattery_card(summary: Summary) -> str:
-    found = flattery(summary)
-    if not found:
+def _gap_card(summary: Summary) -> str:
+    gaps = lookahead_gaps(summary)
+    if not gaps:
         return ""
-    named = {"best against best": best_against_best(summary)}
-    named |= {f"most: {escape(found[0].predictor)}": found[0]}
-    named |= {f"least: {escape(found[-1].predictor)}": found[-1]} if len(found) > 1 else {}
+    named = {"best predictors": best_gap(summary), f"largest: {escape(gaps[0].predictor)}": gaps[0]}
+    named |= {f"smallest: {escape(gaps[-1].predictor)}": gaps[-1]} if len(gaps) > 1 else {}
     rows = "".join(
-        f"<tr><th scope='row'>{title}</th><td class='n'>× {one.factor:.1f}</td>"
-        f"<td class='n'>{one.causal - one.lookahead:.2f} mm</td></tr>"
-        for title, one in named.items()
+        f"<tr><th scope='row'>{title}</th><td class='n'>× {gap.factor:.1f}</td>"
+        f"<td class='n'>{gap.causal - gap.lookahead:.2f} mm</td></tr>"
+        for title, gap in named.items()
     )
     return (
-        "<div class='card flattery'><h3>Looking ahead flatters by</h3>"
-        "<p class='hint'>RMSE, causal against look-ahead labels</p>"
+        "<div class='card gap'><h3>Look-ahead gap</h3>"
+        "<p class='hint'>causal RMSE relative to look-ahead RMSE</p>"
         f"<table><tbody>{rows}</tbody></table></div>"
     )
 
@@ -89,7 +88,7 @@ def _card(summary: Summary, rule: Labels) -> str:
                 f"<tr><th scope='row'>{escape(group)}</th><td>{escape(name)}</td>"
                 f"<td class='n'>{_amount(best, len(summary.members(group)))}</td></tr>"
             )
-    hint = "what a live system can do" if rule == "causal" else "as published; no live system can do it"
+    hint = "possible in a live system" if rule == "causal" else "as published; impossible in a live system"
     return (
         f"<div class='card {rule}'><h3>Best with {LABELS[rule]}</h3><p class='hint'>{hint}</p>"
         f"<table><tbody>{''.join(rows)}</tbody></table></div>"
@@ -102,72 +101,74 @@ def _best(summary: Summary, rule: Labels) -> str:
         return ""
     name, best = ranking[0]
     count = len(summary.members(ALL))
-    where = f"over all {count} recordings" if count > 1 else "on the one recording"
+    where = f"over all {count} recordings" if count > 1 else "on the only recording"
     text = (
-        f"<b>With {LABELS[rule]}, {escape(name)} is best</b> {where}, {summary.horizon:g} s ahead: test RMSE "
+        f"<b>With {LABELS[rule]}, {escape(name)} is best</b> {where}, {summary.horizon:g} s ahead, with a test RMSE of "
         f"{_amount(best, count)}{_winners(summary, rule, name)}."
     )
-    still = dict(ranking).get(STILL)
-    if still is None:
+    baseline = next(((other, mean.mean) for other, mean in ranking if describe(other).baseline), None)
+    if baseline is None:
         return text
-    if name == STILL:
-        return f"{text} <b>Nothing beats persistence</b>, which says that nothing moves."
-    beaten = [other for other, one in ranking if one.mean > still.mean]
-    worse = f" {_list(beaten)} {'does' if len(beaten) == 1 else 'do'} worse than that." if beaten else ""
+    still, rmse = baseline
+    if name == still:
+        return f"{text} <b>No predictor is better than {escape(still)}</b>, the forecast that nothing moves."
+    worse = [escape(other) for other, mean in ranking if mean.mean > rmse]
+    more = f" {_list(worse)} {'is' if len(worse) == 1 else 'are'} worse than {escape(still)}." if worse else ""
     return (
-        f"{text} It beats persistence ({still.mean:.2f} mm), which says that nothing moves, by a factor of "
-        f"{still.mean / best.mean:.1f}.{worse}"
+        f"{text} Its error is smaller than that of {escape(still)} ({rmse:.2f} mm), the forecast that nothing moves, "
+        f"by a factor of {rmse / best.mean:.1f}.{more}"
     )
 
 
 def _winners(summary: Summary, rule: Labels, name: str) -> str:
-    """Who is best in the single groups, where that is not the winner of all."""
+    """Return the best predictors of single groups where they differ from the best one overall."""
     others = []
     for group in summary.groups[1:]:
         ranking = summary.ranking(rule, summary.horizon, group)
         if ranking and ranking[0][0] != name:
-            others.append(f"{escape(ranking[0][0])} on the {escape(group)} ones ({ranking[0][1].mean:.2f} mm)")
-    return f"; {' and '.join(others)}" if others else ""
+            others.append(f"{escape(ranking[0][0])} on the {escape(group)} recordings ({ranking[0][1].mean:.2f} mm)")
+    return f"; best in single groups: {' and '.join(others)}" if others else ""
 
 
-def _flattery(summary: Summary) -> str:
-    found = flattery(summary)
-    if not found:
+def _gap(summary: Summary) -> str:
+    gaps = lookahead_gaps(summary)
+    if not gaps:
         return ""
-    most, least = found[0], found[-1]
-    text = (
-        f"<b>Looking ahead flatters.</b> A predictor that learns from targets {summary.horizon:g} s before they arrive "
-        f"scores far better than it can do live: {escape(most.predictor)} has {most.lookahead:.2f} mm instead of "
-        f"{most.causal:.2f} mm, a factor of {most.factor:.1f} or {most.causal - most.lookahead:.2f} mm."
+    largest, smallest = gaps[0], gaps[-1]
+    rmse = (
+        f"{escape(largest.predictor)} has an RMSE of {largest.lookahead:.2f} mm with look-ahead labels and "
+        f"{largest.causal:.2f} mm with causal labels"
     )
-    if most.factor <= 1.0:
-        return (
-            f"<b>Looking ahead does not flatter here:</b> {escape(most.predictor)} has {most.lookahead:.2f} mm with "
-            f"look-ahead labels and {most.causal:.2f} mm with causal ones."
-        )
-    if len(found) > 1:
-        best = best_against_best(summary)
+    if largest.factor <= 1.0:
+        return f"<b>Look-ahead labels do not reduce the error here:</b> {rmse}."
+    text = (
+        f"<b>Look-ahead labels make errors look smaller than a live system can achieve.</b> A predictor then learns "
+        f"from targets {summary.horizon:g} s before they arrive. {rmse}: {largest.text}."
+    )
+    if len(gaps) > 1:
+        best = best_gap(summary)
         text += (
-            f" For {escape(least.predictor)} the factor is {least.factor:.1f}. Best against best it is "
-            f"{best.lookahead:.2f} mm with look-ahead labels and {best.causal:.2f} mm with causal ones, a factor of "
-            f"{best.factor:.1f} or {best.causal - best.lookahead:.2f} mm."
+            f" For {escape(smallest.predictor)} the factor is {smallest.factor:.1f}. The best predictor with "
+            f"look-ahead labels has {best.lookahead:.2f} mm, the best with causal labels {best.causal:.2f} mm: "
+            f"{best.text}."
         )
     return text
 
 
 def _diverged(summary: Summary) -> str:
     runs = [result for result in summary.results if result.horizon == summary.horizon]
-    lost = [result for result in runs if result.diverged]
-    if not lost:
+    diverged = [result for result in runs if result.diverged]
+    if not diverged:
         return f"<b>None of {len(runs):,} test runs diverged.</b>"
-    who = _list(sorted({f"{escape(result.predictor)} ({LABELS[result.labels]})" for result in lost}))
-    verb = "diverged</b> and is" if len(lost) == 1 else "diverged</b> and are"
-    return f"<b>{len(lost):,} of {len(runs):,} test runs {verb} left out of the means: of {who}."
+    who = _list(sorted({f"{escape(result.predictor)} ({LABELS[result.labels]})" for result in diverged}))
+    verb = "is" if len(diverged) == 1 else "are"
+    count = f"<b>{len(diverged):,} of {len(runs):,} test runs diverged</b>"
+    return f"{count} and {verb} excluded from the means: {who}."
 
 
-def _amount(one: Estimate, recordings: int) -> str:
-    margin = f" <span class='pm'>± {one.margin:.3f}</span>" if one.runs > recordings else ""
-    return f"<span class='amount'>{one.mean:.3f}{margin}&nbsp;mm</span>"
+def _amount(mean: Estimate, recordings: int) -> str:
+    margin = f" <span class='pm'>± {mean.margin:.3f}</span>" if mean.runs > recordings else ""
+    return f"<span class='amount'>{mean.mean:.3f}{margin}&nbsp;mm</span>"
 
 
 def _list(words: list[str]) -> str:

@@ -1,0 +1,143 @@
+"""Recovery of the recommended forecaster after bursts of faulty input.
+
+Each case takes a recording that the forecaster has followed for a minute, replaces up to ten seconds of it by a burst,
+and compares what follows with a forecaster that never saw the burst:
+
+- RMSE from 20 s to 60 s after the end of the burst, as a ratio (promise: at most 1.15);
+- mean radius from 60 s to 70 s after it, as a ratio (promise: at most 1.5);
+- samples during the burst and in the 5 s after it whose status is ok although the forecast is off by more than 10 mm.
+
+    python benchmarks/bursts.py                            # simulated recordings
+    python benchmarks/bursts.py --data-dir FOLDER          # the real ones too
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import argparse
+import multiprocessing
+import pickle
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import NamedTuple
+
+import numpy as np
+
+from quatcast import Guarded, recommended
+from quatcast.data import Recording, extmarker, simulated
+from quatcast.testing.bursts import BURSTS, SCOPES, with_burst
+from quatcast.typing import Floats
+
+RATE, HORIZON = 10, 5
+BEFORE, BURST, AFTER = 60 * RATE, 10 * RATE, 70 * RATE
+SETTLED, RADIUS_FROM = 20 * RATE, 60 * RATE
+RMSE_LIMIT, RADIUS_LIMIT = 1.15, 1.5
+WRONG = 10.0
+"""Error in mm that an ok status must not hide."""
+
+
+class Outcome(NamedTuple):
+    """Figures of one case."""
+
+    kind: str
+    scope: str
+    recording: str
+    rmse: float
+    radius: float
+    wrong: int
+    hidden: int
+
+
+_prepared: dict[str, tuple[bytes, Floats, Floats]] = {}
+"""What `prepared` has returned in this process, by recording."""
+
+
+def prepared(recording: Recording) -> tuple[bytes, Floats, Floats]:
+    """Return the forecaster after a minute, and errors and radii of one that goes on undisturbed."""
+    if recording.name in _prepared:
+        return _prepared[recording.name]
+    forecaster = recommended(HORIZON / RATE, float(RATE))
+    for row in recording.positions[:BEFORE]:
+        forecaster.update(row)
+    kept = pickle.dumps(forecaster)
+    errors, radii, _ = follow(forecaster, recording.positions, recording.positions)
+    return _prepared.setdefault(recording.name, (kept, errors, radii))
+
+
+def follow(forecaster: Guarded, shown: Floats, truth: Floats) -> tuple[Floats, Floats, Floats]:
+    """Errors (samples, channels) of the forecasts made from `BEFORE` on, their radii, and their status."""
+    errors, radii, status = [], [], []
+    for t in range(BEFORE, BEFORE + BURST + AFTER):
+        made = forecaster.update(shown[t])
+        errors.append(np.linalg.norm(made.position - truth[t + HORIZON], axis=-1))
+        radii.append(made.radius)
+        status.append(float(made.status))
+    return np.array(errors), np.array(radii), np.array(status)
+
+
+def measure(kind: str, scope: str, recording: Recording) -> Outcome:
+    kept, clean_errors, clean_radii = prepared(recording)
+    truth = recording.positions
+    errors, radii, status = follow(pickle.loads(kept), with_burst(truth, kind, scope, BEFORE, BURST), truth)
+    settled = slice(BURST + SETTLED, BURST + RADIUS_FROM)
+    late = slice(BURST + RADIUS_FROM, None)
+    rmse = [float(np.sqrt(np.mean(e[settled] ** 2))) for e in (errors, clean_errors)]
+    radius = [float(np.mean(r[late])) for r in (radii, clean_radii)]
+    watched = slice(0, BURST + 5 * RATE)
+    # Errors that an undisturbed forecaster makes too are not the burst's.
+    wrong = (errors[watched] > WRONG).any(axis=-1) & ~(clean_errors[watched] > WRONG).any(axis=-1)
+    hidden = int(np.sum(wrong & (status[watched] == 1)))
+    return Outcome(kind, scope, recording.name, rmse[0] / rmse[1], radius[0] / radius[1], int(wrong.sum()), hidden)
+
+
+def cases(recordings: list[Recording], kinds: list[str]) -> Iterator[tuple[str, str, Recording]]:
+    for recording in recordings:
+        for kind in kinds:
+            for scope in SCOPES:
+                yield kind, scope, recording
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir", help="folder of the ExtMarker files")
+    parser.add_argument("--kinds", default="", help="comma-separated names; all by default")
+    parser.add_argument("--recordings", type=int, default=2, help="number of recordings of each data set")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    kinds = [kind for kind in options.kinds.split(",") if kind] or list(BURSTS)
+    needed = BEFORE + BURST + AFTER + HORIZON
+    sets = [simulated(seconds=(needed + 1) / RATE)] + ([extmarker(options.data_dir)] if options.data_dir else [])
+    recordings = [r for one in sets for r in [r for r in one[1:] if len(r) >= needed][: options.recordings]]
+    tasks = list(cases(recordings, kinds))
+    outcomes, began = [], time.monotonic()
+    with ProcessPoolExecutor(options.workers, mp_context=multiprocessing.get_context("spawn")) as executor:
+        for done, future in enumerate(as_completed([executor.submit(measure, *task) for task in tasks]), start=1):
+            outcomes.append(future.result())
+            if done % 50 == 0:
+                left = (time.monotonic() - began) * (len(tasks) / done - 1)
+                print(f"{done} of {len(tasks)} cases, about {left:.0f} s left", file=sys.stderr, flush=True)
+    show(outcomes, kinds)
+
+
+def show(outcomes: list[Outcome], kinds: list[str]) -> None:
+    """Print the worst figures of each kind, and the promise."""
+    print("| burst | worst RMSE ratio | worst radius ratio | samples off by over 10 mm | of these, status ok |")
+    print("|---|---|---|---|---|")
+    for kind in kinds:
+        own = [o for o in outcomes if o.kind == kind]
+        rmse, radius = max(o.rmse for o in own), max(o.radius for o in own)
+        print(f"| {kind} | {rmse:.3f} | {radius:.2f} | {sum(o.wrong for o in own)} | {sum(o.hidden for o in own)} |")
+    good = [o.rmse <= RMSE_LIMIT and o.radius <= RADIUS_LIMIT for o in outcomes]
+    print(f"\nWithin the promise: {sum(good)} of {len(good)} bursts. The worst three:")
+    for o in sorted(outcomes, key=lambda o: -max(o.rmse / RMSE_LIMIT, o.radius / RADIUS_LIMIT))[:3]:
+        print(f"- {o.kind}, {o.scope}, {o.recording}: RMSE {o.rmse:.3f}, radius {o.radius:.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""The registry of data sources: the sets of recordings that can be loaded by name.
+
+Any module can add a source of its own with `register_source`. The built-in sources "simulated" and "extmarker" are
+registered in the same way, at the end of the modules that define them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from quatcast.data.recording import Recording
+
+
+class Loader(Protocol):
+    """The signature of the function that loads the recordings of a source.
+
+    `data_dir` is a folder that holds the files of the source, or None for the default place; a source without files
+    ignores it. `progress` asks for a progress display on standard error while something is downloaded.
+
+    Examples
+    --------
+    >>> load: Loader = find_source("simulated").load
+    >>> len(load(progress=True))
+    9
+    """
+
+    def __call__(self, *, data_dir: str | os.PathLike[str] | None = None, progress: bool = False) -> list[Recording]:
+        """Return the recordings."""
+        ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """A set of recordings that can be loaded by name.
+
+    Parameters
+    ----------
+    name
+        The word by which the source is selected: letters, digits, hyphens and underscores.
+    title
+        One line that describes the recordings.
+    load
+        Function that returns the recordings, called as `load(data_dir=None, progress=False)`; see `Loader`. It is not
+        called before the recordings are needed.
+    citation
+        Reference to cite when the recordings are used, or an empty string.
+    needs_download
+        Function that returns whether `load()` would download files. By default a source never downloads anything.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def load(*, data_dir=None, progress=False):
+    ...     return [Recording("still", np.zeros((100, 1, 3)), np.arange(100) / 10, rate=10.0)]
+    >>> source = Source("still", "one marker that does not move", load)
+    >>> source.load()
+    [Recording('still', 100 samples, 1 channels, 3-D, 10 Hz)]
+    """
+
+    name: str
+    title: str
+    load: Loader
+    citation: str = ""
+    needs_download: Callable[[], bool] = lambda: False
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[\w-]+", self.name):
+            raise ValueError(f"name: expected letters, digits, hyphens and underscores, got {self.name!r}")
+        if not self.title or len(self.title.splitlines()) > 1:
+            raise ValueError(f"title: expected one line of text for source {self.name!r}, got {self.title!r}")
+        if not callable(self.load):
+            raise ValueError(f"load: expected a function for source {self.name!r}, got {self.load!r}")
+
+    @property
+    def module(self) -> str:
+        """Name of the module that defines `load`."""
+        # A functools.partial object belongs to the module of the function that it wraps.
+        return str(getattr(self.load, "func", self.load).__module__)
+
+
+_sources: dict[str, Source] = {}
+
+
+def register_source(source: Source) -> None:
+    """Add a source to the registry, so that it can be selected by its name.
+
+    A module may register a source again, which replaces it; this happens when the module is reloaded.
+
+    Raises
+    ------
+    ValueError
+        If another module has registered a source of the same name.
+
+    Examples
+    --------
+    >>> from quatcast.data import chaotic
+    >>> def load(*, data_dir=None, progress=False):
+    ...     return [chaotic("lorenz", samples=500)]
+    >>> register_source(Source("lorenz-500", "500 samples of the Lorenz system", load))
+    >>> find_source("lorenz-500").load()
+    [Recording('lorenz', 500 samples, 1 channels, 3-D, 20 Hz)]
+    """
+    present = _sources.get(source.name, source)
+    if present.module != source.module:
+        raise ValueError(
+            f"name: module {present.module!r} has already registered a source {source.name!r}; "
+            f"choose another name in module {source.module!r}"
+        )
+    _sources[source.name] = source
+
+
+def find_source(name: str) -> Source:
+    """Return the registered source of the given name.
+
+    Raises
+    ------
+    ValueError
+        If no source has this name; the message lists the names of all sources.
+
+    Examples
+    --------
+    >>> find_source("simulated").title
+    'nine recordings of simulated breathing, three markers, 10 Hz'
+    """
+    if name not in _sources:
+        raise ValueError(f"data: expected one of {', '.join(sorted(_sources))}, got {name!r}")
+    return _sources[name]
+
+
+def sources() -> tuple[Source, ...]:
+    """Return all registered sources, sorted by name.
+
+    Examples
+    --------
+    >>> {"extmarker", "simulated"} <= {source.name for source in sources()}
+    True
+    """
+    return tuple(_sources[name] for name in sorted(_sources))

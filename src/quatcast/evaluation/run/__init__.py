@@ -1,0 +1,1 @@
+"""Running an experiment: its settings, recordings, plan of jobs, workers and timings."""

@@ -1,0 +1,152 @@
+"""The plan of an experiment: runs that share the shapes of their arrays are computed side by side in one job.
+
+A job may hold runs of several predictors that have the same `build` function. The plan depends on the settings only, so
+equal settings always give equal jobs, and with them equal numbers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from quatcast.data.recording import Recording
+from quatcast.evaluation.catalogue import Predictor, find_predictor
+from quatcast.evaluation.protocol import TRAIN, VALIDATION, Case, samples_ahead, traced_horizons
+from quatcast.evaluation.records import Configuration, Key, Stage, canonical
+from quatcast.evaluation.run.settings import Settings
+from quatcast.forecasting.contract import Labels
+
+MAX_RUNS = {"cuda": 2000}
+HISTORY_BYTES = {"cuda": 5 * 2**30}
+"""Limits per job on runs and on the size of their past weights; a CPU has 64 runs and half a gigabyte.
+
+A step on a GPU takes about as long for a thousand runs as for a hundred, so the number of jobs determines the time.
+All 1200 runs of one shape in the published grids (four learning rates, five widths and the squared error, 50 seeds) are
+one job for networks of up to 30 quaternion or 60 real units, and two jobs for larger ones. A worker on a GPU was
+measured to take three times the size of its past weights: at most 15 GiB, so that eight workers fit into 139 GiB and
+four into 80.
+"""
+WEIGHTS_PER_STEP = {"cuda": 10_000_000}
+"""Hidden weights whose arithmetic takes about as long as the fixed cost of a step; 10,000 on a CPU."""
+
+
+class RunSpec(NamedTuple):
+    """One run of a job."""
+
+    predictor: Predictor
+    configuration: Configuration
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """Runs on one recording that are computed side by side.
+
+    Their predictors have the same `build` function. If `traced`, a trace is stored for each predictor whose run with
+    seed 0 is in the job.
+    """
+
+    stage: Stage
+    labels: Labels
+    horizon: float
+    recording: Recording
+    runs: tuple[RunSpec, ...]
+    traced: bool
+    device: str
+
+    def key(self, run: RunSpec) -> Key:
+        """Return the key of the result of a run."""
+        text = canonical(run.configuration)
+        return (self.stage, self.labels, self.horizon, run.predictor.name, text, self.recording.name, run.seed)
+
+    @property
+    def cost(self) -> float:
+        """Estimated time in an arbitrary unit: a fixed cost per sample, and a cost per weight."""
+        configuration = self.runs[0].configuration
+        hidden, lags = int(configuration.get("hidden", 1)), int(configuration.get("lags", 1))
+        numbers = len(self.runs) * hidden * (hidden + lags * self.recording.positions.shape[1])
+        return float(len(self.recording) * (1.0 + numbers / WEIGHTS_PER_STEP.get(self.device, 10_000)))
+
+
+def check(recordings: Sequence[Recording], settings: Settings) -> None:
+    """Raise a ValueError that names the first recording to which the protocol cannot be applied."""
+    lags = max((c.get("lags", 1) for name in settings.predictors for c in settings.configurations(name)), default=1)
+    for recording in recordings:
+        if len(recording) < VALIDATION + 2:
+            raise ValueError(
+                f"recording {recording.name!r}: expected at least {VALIDATION + 2} samples, because the test begins "
+                f"after sample {VALIDATION}, got {len(recording)}"
+            )
+        if np.isnan(recording.positions[:TRAIN]).all(axis=0).any():
+            raise ValueError(f"recording {recording.name!r}: a channel is missing in all of the first {TRAIN} samples")
+        for horizon in settings.horizons:
+            steps = samples_ahead(horizon, recording)
+            if lags + steps > TRAIN:
+                raise ValueError(
+                    f"horizons: expected at most {TRAIN} samples for the horizon and {lags} lags together, got "
+                    f"{horizon:g} s, which are {steps} samples of recording {recording.name!r}"
+                )
+            for predictor in map(find_predictor, settings.predictors):
+                if round(predictor.warmup * recording.rate) + steps > VALIDATION:
+                    raise ValueError(
+                        f"recording {recording.name!r}: {predictor.name} warms up for {predictor.warmup:g} s; at "
+                        f"{recording.rate:g} Hz its first forecast, {horizon:g} s ahead, is of a sample after "
+                        f"{VALIDATION}, where the test begins; leave it out of the predictors"
+                    )
+
+
+def plan(
+    stage: Stage,
+    recordings: Sequence[Recording],
+    settings: Settings,
+    configurations: Callable[[Case], Sequence[Configuration]],
+) -> list[Job]:
+    """Return the jobs of a stage, the longest first.
+
+    Parameters
+    ----------
+    stage, recordings, settings
+        What to plan.
+    configurations
+        Function that returns the configurations to run for each case.
+    """
+    if stage == "validation":
+        recordings = [replace(r, positions=r.positions[:VALIDATION], times=r.times[:VALIDATION]) for r in recordings]
+    traced = traced_horizons(settings.horizons) if stage == "test" else []
+    seeds = settings.validation_seeds if stage == "validation" else settings.test_seeds
+    jobs = []
+    for labels, horizon, recording in product(cast(list[Labels], settings.labels), settings.horizons, recordings):
+        runs = [
+            RunSpec(predictor, configuration, seed)
+            for predictor in map(find_predictor, settings.predictors)
+            if labels in predictor.labels
+            for configuration in configurations((labels, horizon, predictor.name, recording.name))
+            for seed in range(seeds if predictor.seeded else 1)
+        ]
+        jobs += [
+            Job(stage, labels, horizon, recording, batch, horizon in traced, settings.device)
+            for batch in _batches(runs, settings)
+        ]
+    return sorted(jobs, key=lambda job: -job.cost)
+
+
+def _batches(runs: Sequence[RunSpec], settings: Settings) -> Iterator[tuple[RunSpec, ...]]:
+    """Divide runs into batches of equal shapes, as few as possible and of nearly equal size."""
+    groups: dict[object, list[RunSpec]] = defaultdict(list)
+    for run in runs:
+        groups[run.predictor.shape(run.configuration)].append(run)
+    for group in groups.values():
+        # All runs of a batch walk back as far as the deepest one, and fast learners walk back furthest.
+        group.sort(key=lambda run: float(run.configuration.get("learning_rate", 0.0)))
+        history = max(group[0].predictor.history_bytes(group[0].configuration), 1)
+        memory = HISTORY_BYTES.get(settings.device, 2**29) // history
+        most = max(1, min(settings.max_runs or MAX_RUNS.get(settings.device, 64), memory))
+        count = -(-len(group) // most)
+        bounds = [i * len(group) // count for i in range(count + 1)]
+        for begin, end in pairwise(bounds):
+            yield tuple(group[begin:end])

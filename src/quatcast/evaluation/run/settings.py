@@ -1,0 +1,260 @@
+"""The settings of an experiment, the profiles that provide their defaults, and the TOML text that reproduces it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import tomllib
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any, Self
+
+from quatcast.evaluation.catalogue import Predictor, find_predictor, predictors
+from quatcast.evaluation.records import Configuration
+from quatcast.evaluation.run.recordings import is_source
+
+Grid = dict[str, list[Any]]
+"""Setting of a predictor → values to try."""
+
+PROFILES: dict[str, dict[str, Any]] = {
+    "quick": {"seconds": 120.0, "validation_seeds": 2, "test_seeds": 4},
+    "standard": {"validation_seeds": 5, "test_seeds": 20},
+    "published": {"validation_seeds": 50, "test_seeds": 300},
+}
+"""Profile → default settings. The grids of each profile are in the predictors."""
+
+RENAMED = {"rate": "learning_rate"}
+"""Former name of a predictor's setting → its present name."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that determines the results of `compare`, and where they are computed.
+
+    Attributes
+    ----------
+    profile
+        "quick", "standard" or "published": the defaults of seconds, seeds and grids.
+    data
+        Name of a data source, such as "simulated" or "extmarker", or a list of files.
+    data_dir
+        Folder of the files of a source; None for its default place.
+    seconds
+        Length to which recordings are cut; 0 keeps them whole.
+    predictors, labels, horizons
+        What is compared; horizons in seconds.
+    validation_seeds, test_seeds
+        Runs of each seeded predictor in the two stages.
+    grids
+        Predictor → setting → values to try.
+    max_runs
+        Limit on the runs that are computed side by side; None for 64 on a CPU and 2000 on a GPU.
+    device
+        "cpu", "cuda" or the name of an array library.
+    out, workers, cluster
+        Folder of the results, number of worker processes, address of a Dask scheduler. They do not change results.
+
+    Examples
+    --------
+    >>> settings = Settings.of({"profile": "quick", "predictors": ["LMS"], "test_seeds": 3})
+    >>> settings.grids
+    {'LMS': {'lags': [10, 30], 'learning_rate': [0.005, 0.05]}}
+    >>> Settings.of(tomllib.loads(settings.toml())) == settings
+    True
+    """
+
+    profile: str = "quick"
+    data: str | list[str] = "simulated"
+    data_dir: str | None = None
+    seconds: float = 0.0
+    predictors: list[str] = field(default_factory=lambda: [p.name for p in predictors() if p.default])
+    labels: list[str] = field(default_factory=lambda: ["causal", "lookahead"])
+    horizons: list[float] = field(default_factory=lambda: [2.0])
+    validation_seeds: int = 2
+    test_seeds: int = 4
+    grids: dict[str, Grid] = field(default_factory=dict)
+    max_runs: int | None = None
+    device: str = "cpu"
+    out: str | None = None
+    workers: int | None = None
+    cluster: str | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return settings from plain values, as in a TOML file; the profile provides those that are not given."""
+        known = {f.name for f in dataclasses.fields(cls)}
+        for key in given:
+            if key not in known:
+                raise ValueError(f"{key}: unknown setting; expected one of {', '.join(sorted(known))}")
+        values = {key: _checked(key, value) for key, value in given.items()}
+        settings = cls(**PROFILES[values.get("profile", "quick")] | values)
+        compared = [find_predictor(name) for name in settings.predictors]
+        if not any(rule in predictor.labels for predictor in compared for rule in settings.labels):
+            rules, names = " or ".join(settings.labels), ", ".join(settings.predictors)
+            raise ValueError(f"labels: {names} cannot learn from {rules} labels; nothing is left to compare")
+        grids = {p.name: p.grid_of(settings.profile) | settings.grids.get(p.name, {}) for p in compared}
+        return dataclasses.replace(settings, grids=grids)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], **options: Any) -> Self:
+        """Read settings from a TOML file; options that are not None take precedence."""
+        try:
+            values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path}: expected a TOML file ({error})") from error
+        chosen = {key: value for key, value in options.items() if value is not None}
+        try:
+            cls.of(values)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+        # A profile that is named as an option replaces all that a profile determines.
+        if "profile" in chosen:
+            values = {key: value for key, value in values.items() if key not in {*PROFILES["quick"], "grids"}}
+        return cls.of(values | chosen)
+
+    def toml(self) -> str:
+        """Return the text of a TOML file that reproduces the results on any machine."""
+        where = ("data_dir", "out", "workers", "cluster", "grids")
+        lines = [
+            f"{f.name} = {_literal(getattr(self, f.name))}"
+            for f in dataclasses.fields(self)
+            if f.name not in where and getattr(self, f.name) is not None
+        ]
+        for name, grid in self.grids.items():
+            lines += ["", f"[grids.{_key(name)}]", *(f"{_key(key)} = {_literal(v)}" for key, v in grid.items())]
+        return "\n".join(lines) + "\n"
+
+    def folder(self) -> Path:
+        """Return the folder of the results: `out`, or one whose name identifies the settings."""
+        if self.out is not None:
+            return Path(self.out)
+        data = self.data if isinstance(self.data, str) else "-".join(Path(file).stem for file in self.data)[:40]
+        keys = ("profile", "data", "max_runs", "device")
+        given = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+        mark = ""
+        if self.toml() != Settings.of(given).toml():
+            mark = "-" + hashlib.sha256(self.toml().encode()).hexdigest()[:6]
+        return Path("runs") / f"{data}-{self.profile}{mark}"
+
+    def configurations(self, predictor: str) -> list[Configuration]:
+        """Return every configuration in the grid of a predictor."""
+        grid = self.grids[predictor]
+        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+    def check_extends(self, old: Settings) -> None:
+        """Raise a ValueError unless all results of the old settings are also results of these settings."""
+        for key in ("data", "seconds", "validation_seeds"):
+            if getattr(self, key) != getattr(old, key):
+                raise ValueError(f"{key}: expected {getattr(old, key)!r} as before, got {getattr(self, key)!r}")
+        for key in ("predictors", "labels", "horizons"):
+            lost = [value for value in getattr(old, key) if value not in getattr(self, key)]
+            if lost:
+                raise ValueError(f"{key}: expected {lost[0]!r} to be included as before")
+        if self.test_seeds < old.test_seeds:
+            raise ValueError(f"test_seeds: expected at least {old.test_seeds} as before, got {self.test_seeds}")
+        for name, grid in old.grids.items():
+            if self.grids[name] != grid:
+                raise ValueError(f"grids.{name}: expected {grid} as before, got {self.grids[name]}")
+
+
+def _checked(key: str, value: Any) -> Any:
+    """Return the value of a setting, or raise an error that names the setting and what it should be."""
+    match key:
+        case "profile":
+            return _one_of(key, value, list(PROFILES))
+        case "data":
+            return value if isinstance(value, str) and is_source(value) else _files(key, value)
+        case "predictors":
+            return [find_predictor(name).name for name in _list(key, value)]
+        case "labels":
+            return [_one_of(key, word, ["causal", "lookahead"]) for word in _list(key, value)]
+        case "horizons":
+            return sorted(positive(key, number, "number of seconds") for number in _list(key, value))
+        case "seconds":
+            return 0.0 if value == 0 and not isinstance(value, bool) else positive(key, value, "number of seconds")
+        case "validation_seeds" | "test_seeds" | "max_runs" | "workers":
+            return _count(key, value)
+        case "grids":
+            return _checked_grids(value)
+        case _:
+            if not isinstance(value, str) or not value:
+                raise ValueError(f"{key}: expected a text, got {value!r}")
+            return value
+
+
+def _checked_grids(value: Any) -> dict[str, Grid]:
+    if not isinstance(value, dict) or not all(isinstance(grid, dict) for grid in value.values()):
+        raise ValueError(f"grids: expected a table for each predictor, got {value!r}")
+    grids: dict[str, Grid] = {name: {} for name in value}
+    for name, grid in value.items():
+        for key, values in grid.items():
+            where = f"grids.{name}.{key}"
+            pairs = [check_setting(where, find_predictor(name), key, one) for one in _list(where, values)]
+            grids[name][pairs[0][0]] = [one for _, one in pairs]
+    return grids
+
+
+def check_setting(where: str, predictor: Predictor, key: str, value: Any) -> tuple[str, Any]:
+    """Return the present name and the value of a predictor's setting, or raise an error that says what is expected.
+
+    Any value of the grid is accepted. Other values must be positive numbers, whole ones if the grid has whole numbers.
+    """
+    known = predictor.grid
+    if key not in known and RENAMED.get(key) in known:
+        warnings.warn(f"{key}: this setting is now called {RENAMED[key]}", FutureWarning, stacklevel=2)
+        key = RENAMED[key]
+    if key not in known:
+        settings = ", ".join(known) or "none"
+        raise ValueError(f"{where}: unknown setting of {predictor.name}; expected one of {settings}")
+    if any(type(value) is type(one) and value == one for one in known[key]):
+        return key, value
+    whole = all(isinstance(one, int) for one in known[key])
+    return key, (_count if whole else positive)(where, value)
+
+
+def _list(key: str, value: Any) -> list[Any]:
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if not values or len({json.dumps(v) for v in values}) < len(values):
+        raise ValueError(f"{key}: expected a list of different values, got {value!r}")
+    return values
+
+
+def _files(key: str, value: Any) -> list[str]:
+    files = _list(key, value)
+    if not all(isinstance(file, str) and file for file in files):
+        raise ValueError(f"{key}: expected the name of a source or a list of files, got {value!r}")
+    return files
+
+
+def _one_of(key: str, value: Any, known: list[str]) -> str:
+    if value not in known:
+        raise ValueError(f"{key}: expected one of {', '.join(known)}, got {value!r}")
+    return str(value)
+
+
+def positive(key: str, value: Any, what: str = "number") -> float:
+    """Return a value that must be positive and finite as a float, or raise an error that names its setting."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError(f"{key}: expected a positive {what}, got {value!r}")
+    return float(value)
+
+
+def _count(key: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{key}: expected a positive whole number, got {value!r}")
+    return value
+
+
+def _literal(value: Any) -> str:
+    """Return a value in TOML, which agrees with JSON for texts, numbers and lists of them."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else json.dumps(name)

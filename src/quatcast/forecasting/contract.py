@@ -1,0 +1,256 @@
+"""The online contract: what everything that forecasts sample by sample has in common.
+
+A forecaster takes in a sample and *answers first* with what it has learnt so far; *then it learns* from the sample. A
+service sends the answer between the two. Whatever combines or wraps forecasters relies on this contract alone, so that
+a forecaster written outside the library can take any place in it.
+
+Samples are checked once, in `update` and `run`, where they enter the library. `forecast` and `learn` are called with
+samples that have been checked.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from quatcast.checkpoint import Checkpointable, State
+from quatcast.engine.threads import one_thread
+from quatcast.learners.base import check_finite
+from quatcast.typing import Bools, Floats
+
+Labels = Literal["causal", "lookahead"]
+
+LARGEST = 1e9
+"""Largest coordinate that is accepted as a measurement; the squares of larger ones could overflow."""
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """Forecasts of a whole recording; `numpy.asarray` of it gives `positions`.
+
+    Attributes
+    ----------
+    positions
+        (T, channels, dimensions), after a run axis if the learner has several runs. Row t is the forecast OF sample t,
+        made `horizon` samples earlier; NaN where there is none.
+    weights
+        (T,), after the run axis: kernel weight with which sample t was learnt from, NaN where it was not.
+    horizon
+        Samples ahead.
+    labels
+        "causal" or "lookahead".
+    truncated
+        Number of updates whose gradient was cut off at the learner's `max_depth`.
+    """
+
+    positions: Floats
+    weights: Floats
+    horizon: int
+    labels: Labels
+    truncated: int
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.positions, dtype=dtype, copy=copy)
+
+
+@dataclass
+class ForecasterState(State):
+    """Shape (channels, dimensions) of the samples of a forecaster that has begun; subclasses add what it remembers."""
+
+    shape: tuple[int, int]
+
+
+class OnlineForecaster(Checkpointable, ABC):
+    """Base class of all online forecasters: implement `begin`, `forecast` and `learn`, and set `horizon`.
+
+    Keep everything that is remembered in `self.state`, which `begin` creates: a dataclass derived from
+    `ForecasterState`, whose arrays are replaced and never written into. Then saving, copying and undoing a step work
+    without further code.
+
+    Examples
+    --------
+    A forecaster that repeats the last step of the signal:
+
+    >>> @dataclass
+    ... class LastStepState(ForecasterState):
+    ...     before: Floats
+    >>> class LastStep(OnlineForecaster):
+    ...     def __init__(self, horizon):
+    ...         self.horizon = horizon
+    ...     def begin(self, shape):
+    ...         self.state = LastStepState(shape, before=np.full(shape, np.nan))
+    ...     def forecast(self, sample, observed):
+    ...         step, self.state.before = sample - self.state.before, sample
+    ...         return sample + self.horizon * step
+    ...     def learn(self):
+    ...         pass
+    >>> line = np.arange(6.0)[:, None, None] * np.ones((1, 1, 3))
+    >>> LastStep(2).run(line).positions[:, 0, 0]
+    array([nan, nan, nan,  3.,  4.,  5.])
+    """
+
+    horizon: int
+    """Samples from the newest sample to the one that is forecast."""
+
+    @abstractmethod
+    def begin(self, shape: tuple[int, int]) -> None:
+        """Begin anew, for samples of a shape (channels, dimensions)."""
+
+    @abstractmethod
+    def forecast(self, sample: Floats, observed: Bools) -> Any:
+        """Take in the newest sample and return the forecast of the one `horizon` samples later.
+
+        Parameters
+        ----------
+        sample
+            Finite positions (channels, dimensions).
+        observed
+            (channels,): which channels were really seen. A position that was filled in may serve as an input, but must
+            not be learnt from.
+
+        Returns
+        -------
+        forecast
+            Positions (channels, dimensions), after a run axis if there are several runs; NaN while there is no
+            forecast. An object that `numpy.asarray` converts to positions will do.
+        """
+
+    @abstractmethod
+    def learn(self) -> None:
+        """Learn what the newest sample teaches. It is called once after each `forecast`, or not at all."""
+
+    def update(self, sample: ArrayLike, observed: ArrayLike | None = None) -> Any:
+        """Check the newest sample (channels, dimensions), forecast, and learn from it; begin with the first one.
+
+        A step happens completely or not at all: after an error everything is as it was before the sample.
+        """
+        x = as_sample(sample, finite=True)
+        seen = as_observed(observed, len(x))
+        mark = self.mark()
+        try:
+            with one_thread(), np.errstate(over="ignore", invalid="ignore"):
+                self._ready(x.shape)
+                made = self.forecast(x, seen)
+                self.learn()
+        except BaseException:
+            self.rewind(mark)
+            raise
+        return made
+
+    def run(self, positions: ArrayLike) -> Forecasts:
+        """Forecast a recording (T, channels, dimensions): begin anew, then do for each row what `update` does."""
+        x = as_recording(positions, finite=True)
+        forecasts: Floats = np.empty(0)
+        for t, made in enumerate(self._rows(x)):
+            made = np.asarray(made)
+            if t == 0:
+                forecasts = np.full((*made.shape[:-2], *x.shape), np.nan)
+            if t + self.horizon < len(x):
+                forecasts[..., t + self.horizon, :, :] = made
+        return Forecasts(forecasts, np.full(len(x), np.nan), self.horizon, "causal", 0)
+
+    def _rows(self, x: Floats) -> Iterator[Any]:
+        """Begin anew and yield the forecast made at each row, before learning from the row."""
+        everything = np.ones(x.shape[1], dtype=bool)
+        self._begin_anew((x.shape[1], x.shape[2]))
+        with one_thread(), np.errstate(over="ignore", invalid="ignore"):
+            for row in x:
+                yield self.forecast(row, everything)
+                self.learn()
+
+    def _begin_anew(self, shape: tuple[int, int]) -> None:
+        """Call `begin`; if it raises an error, everything is as it was before."""
+        mark = self.mark()
+        try:
+            self.begin(shape)
+        except BaseException:
+            self.rewind(mark)
+            raise
+
+    def _ready(self, shape: tuple[int, ...]) -> None:
+        """Begin with the first sample, and refuse later ones of another shape."""
+        if not self.begun:
+            self._begin_anew((shape[0], shape[1]))
+        expected = getattr(self.state, "shape", shape)
+        if expected != shape:
+            raise ValueError(f"sample: expected shape {expected} as before, got {shape}")
+
+
+def as_sample(sample: ArrayLike, *, finite: bool) -> Floats:
+    """Check a sample (channels, dimensions) of real numbers and copy it; NaN and infinity only if not `finite`."""
+    return _checked("sample", sample, ("channels", "dimensions"), finite)
+
+
+def as_recording(positions: ArrayLike, *, finite: bool) -> Floats:
+    """Check the positions (T, channels, dimensions) of a recording and copy them."""
+    return _checked("positions", positions, ("T", "channels", "dimensions"), finite)
+
+
+def as_observed(observed: ArrayLike | None, channels: int) -> Bools:
+    """Check which channels were observed, (channels,); all of them if omitted."""
+    if observed is None:
+        return np.ones(channels, dtype=bool)
+    seen = np.array(observed)
+    if seen.shape != (channels,) or seen.dtype != np.bool_:
+        raise ValueError(f"observed: expected {channels} values True or False, got {observed!r}")
+    return seen
+
+
+def _checked(name: str, given: ArrayLike, axes: tuple[str, ...], finite: bool) -> Floats:
+    expected = f"({', '.join(axes)})"
+    try:
+        array = _as_array(given)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected shape {expected}, got rows of different lengths ({error})") from None
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"{name}: expected real numbers, got an array of type {array.dtype}")
+    if array.ndim != len(axes) or 0 in array.shape:
+        raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
+    if finite:
+        check_finite(name, array)
+    return np.array(array, dtype=np.float64)
+
+
+def _as_array(given: Any) -> NDArray[Any]:
+    """Convert to an array in which masked entries, None and the missing values of pandas are NaN."""
+    if isinstance(given, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(given), np.nan, given.data.astype(float))
+    if hasattr(given, "to_numpy"):
+        return np.asarray(given.to_numpy(dtype=float, na_value=np.nan))
+    array = np.asarray(given)
+    if array.dtype == object and all(value is None or isinstance(value, Real) for value in array.flat):
+        return array.astype(float)
+    return array
+
+
+def satisfies_contract(candidate: Any) -> bool:
+    """Whether an object has what the online contract asks for, derived from `OnlineForecaster` or not."""
+    methods = all(callable(getattr(candidate, name, None)) for name in ("begin", "forecast", "learn"))
+    return methods and isinstance(getattr(candidate, "horizon", None), int | np.integer)
+
+
+def positions_of(forecast: Any) -> Floats:
+    """Return the positions (channels, dimensions) of any forecast; several runs count as their mean."""
+    positions = np.asarray(forecast, dtype=float)
+    return positions.mean(axis=0) if positions.ndim == 3 else positions
+
+
+def mark_of(forecaster: Any) -> Any:
+    """Return what `rewind_to` needs to undo the next step of any forecaster that satisfies the contract."""
+    return forecaster.mark() if hasattr(forecaster, "mark") else copy.deepcopy(vars(forecaster))
+
+
+def rewind_to(forecaster: Any, mark: Any) -> None:
+    """Undo the step since `mark_of`."""
+    if hasattr(forecaster, "rewind"):
+        forecaster.rewind(mark)
+    else:
+        vars(forecaster).clear()
+        vars(forecaster).update(mark)

@@ -1,0 +1,149 @@
+"""Tools of the checks: fingerprints of objects, and steps that are interrupted on purpose."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from quatcast.algebra import Algebra, fetch
+from quatcast.checkpoint import Checkpointable
+
+UNTOUCHED = ("numpy", "threadpoolctl", "contextlib", "importlib", "quatcast.engine.threads")
+"""Modules whose functions are not interrupted: they change settings of the process."""
+
+
+class Interruption(BaseException):
+    """The error that `interrupted` raises; not an `Exception`, so that handlers of ordinary errors let it pass."""
+
+
+def require(condition: Any, message: str) -> None:
+    """Raise an AssertionError with a message unless the condition holds."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def fingerprint(value: Any) -> str:
+    """Return a checksum of everything that an object holds: equal fingerprints mean equal to the last bit.
+
+    Objects that can be saved count with their settings and their state, all others with their attributes.
+
+    Examples
+    --------
+    >>> from quatcast import RLS
+    >>> one, other = RLS().begin(3, 2), RLS().begin(3, 2)
+    >>> fingerprint(one) == fingerprint(other)
+    True
+    >>> step = other.update([1.0, 2.0, 3.0], [4.0, 5.0])
+    >>> fingerprint(one) == fingerprint(other)
+    False
+    """
+    digest = hashlib.sha256()
+    for part in _parts(value, frozenset()):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _parts(value: Any, within: frozenset[int]) -> Iterator[bytes]:
+    """Yield the bytes that describe a value; `within` holds the identities of the objects around it."""
+    if id(value) in within:
+        yield b"the same object again"
+        return
+    if isinstance(value, np.generic):
+        value = value.item()
+    yield type(value).__name__.encode()
+    if isinstance(value, float):
+        yield struct.pack("<d", value)
+    elif value is None or isinstance(value, bool | int | complex | str | bytes | range):
+        yield repr(value).encode()
+    elif hasattr(value, "__array_namespace__"):
+        array = np.ascontiguousarray(fetch(value))
+        yield f"{array.dtype.str}{array.shape}".encode()
+        yield array.tobytes()
+    elif isinstance(value, Algebra):
+        yield value.name.encode()
+    elif isinstance(value, type) or (callable(value) and not hasattr(value, "__dict__")):
+        yield repr(value).encode()
+    else:
+        for part in _contents(value):
+            yield from _parts(part, within | {id(value)})
+
+
+def _contents(value: Any) -> list[Any]:
+    """Return the values that a value consists of."""
+    if isinstance(value, list | tuple | deque):
+        return list(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)
+    if isinstance(value, dict):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, np.random.Generator):
+        return [value.bit_generator.state]
+    if isinstance(value, Checkpointable):
+        return [value.settings(), value.state] if value.begun else [value.settings()]
+    return [getattr(value, "__qualname__", ""), vars(value) if hasattr(value, "__dict__") else repr(value)]
+
+
+def interruption_points(make_step: Callable[[], Callable[[], Any]], points: int) -> list[int]:
+    """Return some numbers of function calls, spread over a step, after which `interrupted` can interrupt it.
+
+    Parameters
+    ----------
+    make_step
+        Function that returns the step, as a function without arguments, on a copy of the object.
+    points
+        Number of places.
+    """
+    # The first of two steps fills caches; the second calls as many functions as any later one.
+    _profiled(make_step(), None)
+    calls = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal calls
+        calls += _counts(frame, event)
+
+    _profiled(make_step(), count)
+    return sorted({int(at) for at in np.linspace(0, calls - 1, points)})
+
+
+def interrupted(step: Callable[[], Any], at: int) -> bool:
+    """Run a step, raise an `Interruption` at one of its function calls, and return whether it came that far.
+
+    Parameters
+    ----------
+    step
+        Function without arguments.
+    at
+        Number of function calls that are let through.
+    """
+    calls = 0
+
+    def interrupt(frame: Any, event: str, argument: Any) -> None:
+        nonlocal calls
+        calls += _counts(frame, event)
+        if calls > at:
+            raise Interruption
+
+    try:
+        _profiled(step, interrupt)
+    except Interruption:
+        return True
+    return False
+
+
+def _counts(frame: Any, event: str) -> bool:
+    return event == "call" and not str(frame.f_globals.get("__name__")).startswith(UNTOUCHED)
+
+
+def _profiled(step: Callable[[], Any], profile: Any) -> None:
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        step()
+    finally:
+        sys.setprofile(before)

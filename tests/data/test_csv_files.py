@@ -1,0 +1,153 @@
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from quatcast.data import Recording, read_csv, write_csv
+
+
+def table(tmp_path: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = tmp_path / "table.csv"
+    path.write_text(text, encoding=encoding, newline="")
+    return path
+
+
+@st.composite
+def recordings(draw):
+    samples, channels = draw(st.integers(2, 6)), draw(st.integers(1, 4))
+    dimensions = draw(st.sampled_from([3, 4]))
+    value = st.floats(-1e9, 1e9) | st.just(np.nan)
+    rate = draw(st.floats(0.5, 1000.0))
+    word = st.text("abcXYZ019 ._;,\"'é", min_size=1, max_size=8).filter(lambda text: text == text.strip())
+    return Recording(
+        "table",
+        draw(arrays(float, (samples, channels, dimensions), elements=value)),
+        draw(st.floats(-100.0, 100.0)) + np.arange(samples) / rate,
+        rate,
+        channels=tuple(draw(st.lists(word, min_size=channels, max_size=channels, unique=True))),
+    )
+
+
+@settings(deadline=None, max_examples=150)
+@given(recording=recordings())
+def test_a_written_recording_is_read_back_exactly(recording, tmp_path_factory):
+    path = tmp_path_factory.mktemp("csv") / "table.csv"
+    write_csv(recording, path)
+    again = read_csv(path)
+    np.testing.assert_array_equal(again.positions, recording.positions)
+    np.testing.assert_array_equal(again.times, recording.times)
+    assert again.channels == recording.channels
+    assert again.name == recording.name
+    assert again.rate == pytest.approx(recording.rate, rel=1e-6)
+
+
+def test_contents_of_a_written_file(tmp_path):
+    positions = [[[1.5, 2.0, np.nan]], [[0.1, -3.0, 4.0]]]
+    path = tmp_path / "out.csv"
+    write_csv(Recording("r", positions, [0.0, 0.1], 10.0, channels=("hip",)), path)
+    assert path.read_text().splitlines() == ["time,hip.x,hip.y,hip.z", "0.0,1.5,2.0,", "0.1,0.1,-3.0,4.0"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,a.x,a.y,a.z\n0,1.5,2,\n0.1,-3,nan,4\n",
+        "time;a.x;a.y;a.z\r\n0;1,5;2;\r\n0,1;-3;NaN;4\r\n",
+        "a_x;a_y;a_z;T\n1.5;2;;0\n-3;nan;4;0.1\n\n",
+        '"t"\t"a x"\t"a y"\t"a z"\n0\t1,5\t2\t\n0,1\t-3\t\t4',
+        " time , a.X , a.Y , a.Z \n 0 , 1.5 , 2 , \n 0.1 , -3 , nan , 4\n",
+    ],
+)
+def test_dialects(tmp_path, text):
+    recording = read_csv(table(tmp_path, text))
+    np.testing.assert_array_equal(recording.positions[:, 0], [[1.5, 2.0, np.nan], [-3.0, np.nan, 4.0]])
+    assert recording.times.tolist() == [0.0, 0.1]
+    assert recording.rate == pytest.approx(10.0)
+    assert recording.channels == ("a",)
+
+
+def test_without_header_or_time(tmp_path):
+    path = table(tmp_path, "1,2,3,4,5,6\n7,8,9,10,11,12\n")
+    recording = read_csv(path, rate=4.0, name="bare", group="g")
+    assert recording.positions.tolist() == [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]]
+    assert recording.times.tolist() == [0.0, 0.25]
+    assert (recording.name, recording.group, recording.channels) == ("bare", "g", ("channel1", "channel2"))
+
+
+def test_four_columns_per_channel(tmp_path):
+    bare = table(tmp_path, "1,2,3,4\n5,6,7,8\n")
+    assert read_csv(bare, dimensions=4, rate=1.0).positions.shape == (2, 1, 4)
+    named = table(tmp_path, "q.w,q.x,q.y,q.z\n1,2,3,4\n")
+    assert read_csv(named, rate=1.0).channels == ("q",)
+
+
+def test_column_names_without_channel_names(tmp_path):
+    recording = read_csv(table(tmp_path, "x,y,z\n1,2,3\n"), rate=1.0)
+    assert recording.channels == ("channel1",)
+
+
+def test_a_byte_order_mark_and_the_median_step(tmp_path):
+    text = "t,a.x,a.y,a.z\n0,1,1,1\n0.1,1,1,1\n0.2,1,1,1\n0.5,1,1,1\n"
+    recording = read_csv(table(tmp_path, text, "utf-8-sig"))
+    assert recording.rate == pytest.approx(10.0)
+    assert recording.duration == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("t,a.x,a.y,a.z\n0,1,2,3\n\n0.1,1,oops,3\n", "line 4, column 3 (a.y): expected a finite number"),
+        ("1,2,3\n4,5,inf\n", "line 2, column 3: expected a finite number"),
+        ("1,2,3\n4,5\n", "line 2: expected 3 columns, got 2"),
+        ("t,a.x,a.y,a.z\n0,1,2,3\n0,1,2,3\n", "line 3, column 1 (t): expected increasing times, got 0.0"),
+        ("t,a.x,a.y,a.z\n0,1,2,3\n,1,2,3\n", "line 3, column 1 (t): expected increasing times, got nan"),
+        ("1,2,3,4\n", "expected 3 columns of positions per channel, got 4 columns in all"),
+        ("t\n1\n2\n", "expected 3 columns of positions per channel, got 0"),
+        ("1,2,3\n4,5,6\n", "expected a column of times with two or more rows to compute the rate; add a column"),
+        ("t,a.x,a.y,a.z\n0,1,2,3\n", "expected a column of times with two or more rows"),
+        ("t,a.x,a.y,a.z\n", "expected at least one row of numbers, got none"),
+        ("", "expected at least one row of numbers, got none"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_position(tmp_path, text, words):
+    path = table(tmp_path, text)
+    with pytest.raises(ValueError, match=re.escape(words)) as caught:
+        read_csv(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_files_that_are_not_tables(tmp_path):
+    latin = table(tmp_path, "t,é.x,é.y,é.z\n0,1,2,3\n", "latin-1")
+    with pytest.raises(ValueError, match="expected UTF-8 text"):
+        read_csv(latin)
+    quoted = table(tmp_path, '1,2,3\n4,5,"6\n' + "7,8,9\n" * 40_000)
+    with pytest.raises(ValueError, match=r"line .*field larger than"):
+        read_csv(quoted, rate=1.0)
+
+
+def test_dimensions_are_checked(tmp_path):
+    with pytest.raises(ValueError, match="dimensions: expected 3 or 4, got 2"):
+        read_csv(table(tmp_path, "1,2\n"), dimensions=2)
+
+
+def test_samples_that_the_times_skip_are_missing(tmp_path):
+    file = tmp_path / "gap.csv"
+    times = np.delete(np.arange(40) / 10 + 0.01 * np.sin(np.arange(40)), [7, 20, 21, 22])
+    file.write_text("time,a.x,a.y,a.z\n" + "".join(f"{t},{t},1,2\n" for t in times))
+    recording = read_csv(file)
+    assert len(recording) == 40
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(recording.positions[:, 0, 0])), [7, 20, 21, 22])
+    np.testing.assert_allclose(recording.times, np.arange(40) / 10, atol=0.02)
+    kept = ~np.isnan(recording.positions[:, 0, 0])
+    np.testing.assert_array_equal(recording.positions[kept, 0, 0], times)
+
+
+def test_times_that_skip_too_many_samples_are_refused(tmp_path):
+    file = tmp_path / "far.csv"
+    file.write_text("time,a.x,a.y,a.z\n0,0,0,0\n0.1,0,0,0\n0.2,0,0,0\n9,0,0,0\n")
+    with pytest.raises(ValueError, match=r"far\.csv: expected times that skip .*, got 87 missing between 0\.2 and 9 s"):
+        read_csv(file)

@@ -1,0 +1,20 @@
+"""Learners still give the numbers that they gave before the library was rebuilt."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from zoo import ZOO
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference_numbers.json").read_text())["learners"]
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_300_samples_give_the_same_prediction_and_parameters(name):
+    learner = ZOO[name].make()
+    for u, d in ZOO[name].samples(300, seed=11):
+        step = learner.update(u, d)
+    np.testing.assert_allclose(np.ravel(step.prediction), REFERENCE[name]["prediction"], rtol=1e-9)
+    parameters = [array.ravel() for array in learner.parameters().values()] or [np.zeros(1)]
+    np.testing.assert_allclose(np.linalg.norm(np.concatenate(parameters)), REFERENCE[name]["norm"][0], rtol=1e-9)

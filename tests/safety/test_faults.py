@@ -1,0 +1,216 @@
+"""What trackers really send: sentinels, frozen feeds, still markers, lost packets, and recovery from all of it."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quatcast import Forecaster, Guarded, Ridge
+from quatcast.data import extmarker, simulated
+from quatcast.safety.gate import Gate
+from quatcast.safety.status import Status
+from quatcast.testing.bursts import BURSTS, SCOPES, with_burst
+
+RATE, HORIZON = 10, 5
+BEFORE, BURST, SETTLED, AFTER = 450, 100, 200, 500
+
+
+def make(**settings):
+    """A quick forecaster behind a guard."""
+    inner = Forecaster(Ridge(), horizon=HORIZON, lags=12, target="displacement", scale_by="channel", catch_up=7)
+    return Guarded(inner, rate=float(RATE), **settings)
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return simulated(seconds=120)[1].positions
+
+
+@pytest.fixture(scope="module")
+def warm(truth):
+    guarded = make()
+    for row in truth[:BEFORE]:
+        guarded.update(row)
+    return pickle.dumps(guarded)
+
+
+@pytest.fixture(scope="module")
+def clean(warm, truth):
+    return follow(warm, truth, truth)
+
+
+def follow(warm, shown, truth):
+    """Errors (samples, channels), radii and status of the forecasts made from the end of the warm-up on."""
+    guarded = pickle.loads(warm)
+    made = [guarded.update(row) for row in shown[BEFORE : BEFORE + BURST + AFTER]]
+    target = truth[BEFORE + HORIZON : BEFORE + BURST + AFTER + HORIZON]
+    errors = np.linalg.norm(np.array([m.position for m in made])[: len(target)] - target, axis=-1)
+    return errors, np.array([m.radius for m in made]), np.array([m.status for m in made]), [m.reason for m in made]
+
+
+def rmse(errors):
+    return np.sqrt(np.mean(errors[BURST + SETTLED :] ** 2))
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("name", BURSTS)
+def test_recovers_from_any_burst(warm, truth, clean, name, scope):
+    errors, radii, _, _ = follow(warm, with_burst(truth, name, scope, BEFORE, BURST), truth)
+    assert rmse(errors) <= 1.15 * rmse(clean[0])
+    assert np.mean(radii[-20:]) <= 1.5 * np.mean(clean[1][-20:])
+
+
+numbers = st.one_of(
+    st.floats(-30, 30), st.floats(-1e4, 1e4), st.floats(allow_nan=True, allow_infinity=True), st.just(9999.0)
+)
+
+
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_recovers_from_random_bursts(warm, truth, clean, data):
+    length = data.draw(st.integers(1, BURST))
+    kinds = data.draw(st.lists(st.tuples(numbers, st.sampled_from(["set", "add", "keep"])), min_size=1, max_size=6))
+    shown = truth.copy()
+    for t in range(length):
+        value, how = kinds[t % len(kinds)]
+        if how != "keep":
+            shown[BEFORE + t] = value if how == "set" else shown[BEFORE + t] + value
+    errors, _, _, _ = follow(warm, shown, truth)
+    assert rmse(errors) <= 1.15 * rmse(clean[0])
+
+
+LOST_VALUES = ["9999", "9999 for 0.5 s", "-9999 for 2 s", "1e8 for 0.5 s", "0 0 0, data 1.5 m away", "9999 with noise"]
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("name", LOST_VALUES)
+def test_a_value_that_means_lost_is_never_believed(warm, truth, name, scope):
+    errors, _, status, _ = follow(warm, with_burst(truth, name, scope, BEFORE, BURST), truth)
+    wrong = (errors > 10.0).any(axis=-1)
+    assert not (wrong & (status[: len(wrong)] == Status.OK)).any()
+    assert not (wrong & (status[: len(wrong)] == Status.DEGRADED)).any()
+
+
+def test_white_noise_is_held(warm, truth):
+    _, _, status, _ = follow(warm, with_burst(truth, "noise of 1000 mm", "all channels", BEFORE, BURST), truth)
+    assert not (status[:BURST] == Status.OK)[3:].any()
+    assert (status[:BURST] == Status.HOLD).mean() > 0.9
+
+
+@pytest.mark.parametrize("scope", SCOPES[:2])
+def test_a_frozen_feed_is_told_within_a_second(warm, truth, scope):
+    _, _, status, reasons = follow(warm, with_burst(truth, "frozen", scope, BEFORE, BURST), truth)
+    assert (status[10:BURST] >= Status.DEGRADED).all()
+    assert (status[35:BURST] == Status.HOLD).all()
+    assert "frozen for" in reasons[12]
+    assert (status[BURST + 30 :] != Status.HOLD).all()
+
+
+def test_no_marker_of_a_clean_recording_is_frozen(extmarker_folder):
+    for recording in [*simulated(), *extmarker(extmarker_folder)]:
+        gate = Gate(rate=recording.rate)
+        assert not any("frozen" in gate.update(row).reasons for row in recording.positions)
+
+
+@pytest.mark.parametrize("place", [0.0, 1500.0])
+def test_a_marker_that_never_moves_is_not_a_fault(truth, place):
+    shown = truth.copy()
+    shown[:, 2] = place
+    forecasts = make().run(shown)
+    assert (forecasts.status[500:] == Status.OK).mean() > 0.9
+    assert not (forecasts.status == Status.HOLD).any()
+    np.testing.assert_array_equal(forecasts.positions[500:, 2], shown[500:, 2])
+
+
+def test_lost_packets_do_not_degrade(truth):
+    lost = np.random.default_rng(3).random(len(truth)) < 0.02
+    forecasts = make().run(np.where(lost[:, None, None], np.nan, truth))
+    plain = make().run(truth)
+    degraded = [(f.status[450:] == Status.DEGRADED).mean() for f in (forecasts, plain)]
+    assert degraded[0] <= degraded[1] + 0.03
+    assert not (forecasts.status[450:] == Status.HOLD).any()
+
+
+@pytest.mark.parametrize("size", [5.0, 20.0, 100.0, 1000.0])
+@pytest.mark.parametrize("channels", [[2], [0, 1, 2]])
+def test_a_real_shift_is_accepted_within_a_second_and_costs_nothing(warm, truth, clean, size, channels):
+    shown = truth.copy()
+    shown[BEFORE:, channels] += size
+    errors, _, status, _ = follow(warm, shown, shown)
+    assert not (status[10:] == Status.HOLD).any()
+    # A shift within the usual range is taken for motion, which inputs contain for some seconds.
+    settled = 150 if size < 20.0 else 40
+    assert (status[settled : settled + 20] == Status.OK).all()
+    late = slice(80 if size < 20.0 else 15, 300)
+    assert np.sqrt(np.mean(errors[late] ** 2)) <= 1.3 * np.sqrt(np.mean(clean[0][late] ** 2))
+    assert rmse(errors) <= 1.05 * rmse(clean[0])
+
+
+def test_a_slow_drift_is_never_a_fault(warm, truth):
+    drift = np.zeros(len(truth))
+    drift[BEFORE:] = 0.1 * np.arange(len(truth) - BEFORE)
+    shown = truth + drift[:, None, None]
+    errors, _, status, _ = follow(warm, shown, shown)
+    assert (status != Status.HOLD).all()
+    assert np.sqrt(np.mean(errors[200:] ** 2)) < 2.0
+
+
+@pytest.mark.parametrize("start", [0, 1, 8, 30, 200])
+@pytest.mark.parametrize("length", [1, 10])
+def test_a_lost_value_while_warming_up_leaves_no_trace(truth, start, length):
+    shown = truth.copy()
+    shown[start : start + length, 1] = 99999.0
+    spoilt, plain = make().run(shown), make().run(truth)
+    errors = [np.linalg.norm((f.positions - truth)[500:], axis=-1) for f in (spoilt, plain)]
+    assert np.sqrt(np.mean(errors[0] ** 2)) <= 1.15 * np.sqrt(np.mean(errors[1] ** 2))
+
+
+def test_users_can_name_sentinels_and_a_valid_range(truth):
+    gate = Gate(rate=10.0, sentinels=[-1.0, (0.0, 0.0, 5.0)], valid=(-40.0, [30.0, 30.0, 35.0]))
+    for row in truth[:100]:
+        gate.update(row)
+    row = truth[100].copy()
+    for value in (-1.0, (0.0, 0.0, 5.0), (31.0, 0.0, 0.0), (0.0, 0.0, -41.0)):
+        row[1] = value
+        assert gate.update(row).reasons[1] == "missing"
+    row[1] = (-1.0, 0.0, 0.0)
+    assert gate.update(row).reasons[1] != "missing"
+
+
+def test_masked_entries_none_and_nullable_numbers_are_missing(truth):
+    guarded = make()
+    for row in truth[:60]:
+        guarded.update(row)
+    masked = np.ma.MaskedArray(truth[60], mask=np.zeros((3, 3), dtype=bool))
+    masked.mask[1, 2] = True
+    assert guarded.update(masked).replaced.tolist() == [False, True, False]
+    listed = truth[61].tolist()
+    listed[0][1] = None
+    assert guarded.update(listed).replaced.tolist() == [True, False, False]
+
+
+class Table:
+    """Stands in for a pandas data frame with nullable numbers."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def to_numpy(self, dtype=None, na_value=None):
+        return np.array([[na_value if value is None else value for value in row] for row in self.rows], dtype=dtype)
+
+
+def test_tables_with_nullable_numbers_are_understood(truth):
+    rows = truth[0].tolist()
+    rows[2][0] = None
+    assert make().update(Table(rows)).replaced.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("value", [1e60, 1e155, 1e308])
+def test_bare_learners_and_forecasters_refuse_numbers_that_would_overflow(truth, value):
+    forecaster = Forecaster(Ridge(), horizon=2, lags=2, train=20)
+    with pytest.raises(ValueError, match=r"sample: expected finite values below 1e\+50"):
+        forecaster.update(np.full((1, 3), value))
+    with pytest.raises(ValueError, match=r"u: expected finite values below 1e\+50"):
+        Ridge().update([value], [1.0])

@@ -1,0 +1,400 @@
+"""The online contract, for every kind of forecaster: whole steps, equal runs, copies, and files between any samples."""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quatcast import LMS, MCC, QELM, QRNN, RLS, RNN, Adam, Forecaster, Mixture, Persistence, Replay, Ridge
+from quatcast.checkpoint import Checkpointable
+from quatcast.data import corrupt, simulated
+from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, mark_of, rewind_to
+from quatcast.safety.gate import Gate
+from quatcast.safety.guard import Guarded
+from quatcast.safety.status import Status
+
+HORIZON, TRAIN = 3, 12
+EVERYTHING = np.array([True, True])
+
+
+@dataclass
+class KalmanState(ForecasterState):
+    mean: np.ndarray
+    covariance: np.ndarray
+
+
+class Kalman(OnlineForecaster):
+    """A Kalman filter with constant velocity; the state of a channel is its position and its velocity."""
+
+    def __init__(self, horizon, drift=0.1):
+        self.horizon, self.drift = horizon, drift
+
+    def begin(self, shape):
+        self.state = KalmanState(shape, np.zeros((2, *shape)), np.tile(1e4 * np.eye(2), (shape[0], 1, 1)))
+
+    def forecast(self, sample, observed):
+        step = np.array([[1.0, 1.0], [0.0, 1.0]])
+        mean = np.einsum("ij,jcd->icd", step, self.state.mean)
+        P = step @ self.state.covariance @ step.T + self.drift * np.array([[0.25, 0.5], [0.5, 1.0]])
+        gain = observed[:, None] * P[:, :, 0] / (P[:, 0, 0] + 1.0)[:, None]
+        self.state.mean = mean + gain.T[:, :, None] * (sample - mean[0])
+        self.state.covariance = P - gain[:, :, None] * P[:, None, 0, :]
+        return self.state.mean[0] + self.horizon * self.state.mean[1]
+
+    def learn(self):
+        pass
+
+
+class Average:
+    """A forecaster that is derived from nothing and changes its arrays in place."""
+
+    def __init__(self, horizon):
+        self.horizon = horizon
+
+    def begin(self, shape):
+        self.mean, self.last, self.parts = np.zeros(shape), [], {"count": np.zeros(1)}
+
+    def forecast(self, sample, observed):
+        self.last.append(sample)
+        del self.last[:-4]
+        return 0.5 * (sample + self.mean)
+
+    def learn(self):
+        self.parts["count"] += 1
+        self.mean += (np.mean(self.last, axis=0) - self.mean) / self.parts["count"]
+
+
+class Unreliable(OnlineForecaster):
+    """A forecaster that repeats the sample, and raises an error at given calls of `forecast` or `learn`."""
+
+    def __init__(self, horizon, failures):
+        self.horizon, self.failures, self.calls = horizon, failures, 0
+
+    def begin(self, shape):
+        self.state = ForecasterState(shape)
+
+    def forecast(self, sample, observed):
+        self.calls += 1
+        self.fail("forecast")
+        return sample
+
+    def learn(self):
+        self.fail("learn")
+
+    def fail(self, when):
+        if self.failures.get(self.calls - 1) == when:
+            raise RuntimeError(f"no {when} today")
+
+
+LEARNERS = {
+    "persistence": lambda: Persistence(),
+    "lms": lambda: LMS(),
+    "rls": lambda: RLS(forgetting=0.95),
+    "ridge": lambda: Ridge(1.0, refit=3),
+    "ridge of large inputs": lambda: Ridge(1e-7, refit=4),
+    "qelm": lambda: QELM(4, regularization=1.0, refit=4, seeds=[0, 1]),
+    "qrnn, sgd": lambda: QRNN((3,), init_std=0.2, max_depth=6),
+    "qrnn, adam and replay": lambda: QRNN(
+        (3,), init_std=0.2, max_depth=6, optimizer=Adam(0.02), replay=Replay(updates=2, batch=3, window=3, memory=10)
+    ),
+    "rnn, runs and adaptive kernel": lambda: RNN((3,), init_std=0.2, loss=MCC("adaptive"), seeds=range(2)),
+}
+
+
+def forecaster(learner, catch_up=None, learn_first=False):
+    target = "position" if learner == "persistence" else "displacement"
+    return Forecaster(
+        LEARNERS[learner](),
+        horizon=HORIZON,
+        lags=2,
+        target=target,
+        train=TRAIN,
+        catch_up=catch_up,
+        learn_first=learn_first,
+    )
+
+
+MEMBERS = {
+    **{name: lambda name=name: forecaster(name) for name in LEARNERS},
+    **{f"{name}, catching up": lambda name=name: forecaster(name, catch_up=5) for name in LEARNERS},
+    **{f"{name}, learning first": lambda name=name: forecaster(name, 4, learn_first=True) for name in LEARNERS},
+    "kalman": lambda: Kalman(HORIZON),
+    "average": lambda: Average(HORIZON),
+    "mixture": lambda: Mixture([forecaster("ridge"), Kalman(HORIZON), Average(HORIZON)]),
+    "guarded": lambda: Guarded(forecaster("qelm"), rate=10.0),
+}
+UNSAVEABLE = ("average", "mixture")
+
+
+def of_all_kinds(extra=(), place=0, learn_first=False):
+    """A mixture with members of every kind; `extra` ones come at a place."""
+    kinds = ("ridge", "qelm", "rls", "qrnn, sgd", "qrnn, adam and replay")
+    members = [forecaster(name, 5, learn_first) for name in kinds] + [Kalman(HORIZON), Average(HORIZON)]
+    members[place:place] = extra
+    return Mixture(members, memory=20, learn_first=learn_first)
+
+
+def walk(samples=60, seed=0):
+    return np.cumsum(np.random.default_rng(seed).normal(size=(samples, 2, 3)), axis=0)
+
+
+def content(value):
+    """Everything that an object holds, as nested tuples that can be compared to the last bit."""
+    if isinstance(value, np.ndarray):
+        return "array", value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, Checkpointable):
+        own = {"settings": value.settings()} | ({"state": value.state} if value.begun else {})
+        return type(value).__name__, content(own)
+    if isinstance(value, dict):
+        return "dict", tuple((key, content(item)) for key, item in value.items())
+    if isinstance(value, list | tuple | deque):
+        return type(value).__name__, getattr(value, "maxlen", None), tuple(content(item) for item in value)
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if isinstance(value, np.random.Generator):
+        return "generator", str(value.bit_generator.state)
+    if type(value).__module__ == __name__:
+        return type(value).__name__, content(vars(value))
+    return repr(value)
+
+
+def same(one, other):
+    np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+    for name in ("radius", "status", "reason", "replaced"):
+        np.testing.assert_array_equal(getattr(one, name, None), getattr(other, name, None))
+
+
+# A step happens completely or not at all.
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_one_step_can_be_undone_at_any_moment(name):
+    """Also when in that step the scaling is fitted, several waiting samples are learnt from, or a buffer is full."""
+    one, other, x, rng = MEMBERS[name](), MEMBERS[name](), walk(130), np.random.default_rng(1)
+    one.begin((2, 3))
+    other.begin((2, 3))
+    for row in x:
+        for learnt in (False, True):
+            before, mark = content(one), mark_of(one)
+            one.forecast(rng.normal(size=(2, 3)), rng.random(2) < 0.7)
+            if learnt:
+                one.learn()
+            rewind_to(one, mark)
+            assert content(one) == before
+        same(one.forecast(row.copy(), EVERYTHING), other.forecast(row, EVERYTHING))
+        one.learn()
+        other.learn()
+    assert content(one) == content(other)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    failures=st.dictionaries(st.integers(0, 59), st.sampled_from(["forecast", "learn"]), min_size=1, max_size=12),
+    place=st.integers(0, 7),
+    learn_first=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_a_member_that_fails_leaves_no_member_half_advanced(failures, place, learn_first, seed):
+    x = walk(60, seed)
+    x[20:23, 1] = np.nan
+    mixture = of_all_kinds([Unreliable(HORIZON, failures)], place, learn_first)
+    guarded = Guarded(mixture, rate=10.0)
+    guarded.begin((2, 3))
+    for t, row in enumerate(x):
+        before = remembered(mixture) if t in failures else ()
+        forecast = guarded.update(row)
+        if t in failures:
+            assert remembered(mixture) == before
+            assert forecast.status == Status.HOLD
+            assert f"no {failures[t]} today; it is as it was before this sample" in forecast.reason
+    # The mixture is where it would be without the samples at which a member failed, and continues.
+    others, gate = of_all_kinds([Unreliable(HORIZON, {})], place, learn_first), Gate(rate=10.0)
+    others.begin((2, 3))
+    for t, row in enumerate(x):
+        gated = gate.update(row)
+        if t not in failures:
+            others.update(gated.position, ~gated.replaced)
+    assert remembered(others) == remembered(mixture)
+
+
+def remembered(mixture):
+    """What a mixture and its members remember, except that an unreliable one counts calls that failed."""
+    members = [content(member) for member in mixture.members if not isinstance(member, Unreliable)]
+    return members, content(mixture.state)
+
+
+@pytest.mark.parametrize("when", ["forecast", "learn"])
+def test_saved_bytes_are_the_same_after_a_step_that_failed(tmp_path, when):
+    kinds = ("ridge", "qelm", "rls", "qrnn, sgd", "qrnn, adam and replay")
+    failures = dict.fromkeys((5, 11, 12, 30), when)
+    mixture = Mixture([*(forecaster(name) for name in kinds), Kalman(HORIZON), Unreliable(HORIZON, failures)])
+    guarded = Guarded(mixture, rate=10.0)
+    guarded.begin((2, 3))
+    for t, row in enumerate(walk(40)):
+        mixture.save(tmp_path / "before")
+        guarded.update(row)
+        mixture.save(tmp_path / "after")
+        unchanged = (tmp_path / "before").read_bytes() == (tmp_path / "after").read_bytes()
+        assert unchanged == (t in failures)
+
+
+# Run means the same for every forecaster.
+
+
+@pytest.mark.parametrize("name", [name for name in MEMBERS if name != "average"])
+def test_run_begins_anew_and_updates_row_by_row(name):
+    x, one, live = walk(50), MEMBERS[name](), MEMBERS[name]()
+    one.run(walk(40, seed=5))
+    first, again = one.run(x), one.run(x)
+    np.testing.assert_array_equal(again.positions, first.positions)
+    for t, row in enumerate(x[:-HORIZON]):
+        np.testing.assert_array_equal(np.asarray(live.update(row)), first.positions[..., t + HORIZON, :, :])
+    assert np.isnan(first.positions[..., :HORIZON, :, :]).all()
+    assert np.isfinite(first.positions[..., 30:, :, :]).all()
+    # After a run, live use continues where the recording ended.
+    for row in x[-HORIZON:]:
+        live.update(row)
+    same(one.update(x[0]), live.update(x[0]))
+
+
+@pytest.mark.parametrize("name", ["guarded", "mixture", "kalman", "qrnn, adam and replay, catching up"])
+def test_update_is_forecast_and_learn(name):
+    one, other = MEMBERS[name](), MEMBERS[name]()
+    other.begin((2, 3))
+    for row in walk(50):
+        made = other.forecast(row, EVERYTHING)
+        other.learn()
+        same(one.update(row), made)
+    assert content(one) == content(other)
+
+
+# A service may leave out learning, and lend and reuse arrays.
+
+
+@settings(max_examples=8, deadline=None)
+@given(skipped=st.sets(st.integers(0, 59), max_size=40), seed=st.integers(0, 99), learn_first=st.booleans())
+def test_learning_may_be_left_out(skipped, seed, learn_first):
+    guarded, made = Guarded(of_all_kinds(learn_first=learn_first), rate=10.0), []
+    for t, row in enumerate(walk(60, seed)):
+        made.append(guarded.forecast(row))
+        if t not in skipped:
+            guarded.learn()
+    # There is a forecast at every sample, because some members need no training samples.
+    assert all(np.isfinite(forecast.position).all() for forecast in made)
+    assert not any("failed" in forecast.reason for forecast in made)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_forecasts_stay_finite_while_learning_is_left_out(name):
+    one, x = forecaster(name), walk(100)
+    for row in x[:30]:
+        one.update(row)
+    for row in x[30:60]:
+        assert np.isfinite(one.forecast(row, EVERYTHING)).all()
+    # Each sample is learnt from at once or not at all, so that nothing has to be caught up.
+    for row in x[60:]:
+        assert np.isfinite(one.update(row)).all()
+
+
+def spoil(made):
+    """Change in place whatever was handed out."""
+    for name in ("position", "radius"):
+        if hasattr(made, name):
+            getattr(made, name)[...] *= -7.0
+    if hasattr(made, "replaced"):
+        made.replaced[...] = ~made.replaced
+    if isinstance(made, np.ndarray):
+        made *= -7.0
+
+
+@pytest.mark.parametrize("name", [name for name in MEMBERS if name not in ("kalman", "average")] + ["guarded mixture"])
+def test_arrays_handed_in_and_out_are_not_the_ones_kept(name):
+    def make():
+        return Guarded(of_all_kinds(), rate=10.0) if name == "guarded mixture" else MEMBERS[name]()
+
+    one, other, lent, mask = make(), make(), np.zeros((2, 3)), np.ones(2, dtype=bool)
+    for t, row in enumerate(walk(70)):
+        lent[...], mask[...] = row, [True, t % 7 != 0]
+        made = one.update(lent, mask)
+        same(made, other.update(row, np.array([True, t % 7 != 0])))
+        lent[...], mask[...] = 1e6, False
+        spoil(made)
+    assert content(one) == content(other)
+
+
+# Files.
+
+
+@pytest.mark.parametrize("name", [name for name in MEMBERS if name not in UNSAVEABLE] + ["guarded mixture"])
+def test_a_file_written_between_any_two_samples_continues_bit_for_bit(name, tmp_path):
+    if name == "guarded mixture":
+        members = [forecaster(kind, 5) for kind in ("qelm", "qrnn, sgd", "qrnn, adam and replay")]
+        one = Guarded(Mixture([*members, Kalman(HORIZON)], memory=20), rate=10.0)
+    else:
+        one = MEMBERS[name]()
+    kind, x = type(one), walk(75)
+    x[30:33, 1] += 0.5
+    for t, row in enumerate(x):
+        one.save(tmp_path / "file")
+        loaded = kind.load(tmp_path / "file")
+        assert content(loaded) == content(one)
+        observed = np.array([True, t % 5 != 0])
+        same(loaded.update(row, observed), one.update(row, observed))
+        # What is the same after a step, and so after every step, is the same for ever.
+        assert content(loaded) == content(one)
+
+
+# A forecaster that a user wrote.
+
+
+@pytest.fixture(scope="module")
+def breathing():
+    return corrupt(simulated(seconds=60)[1], dropouts=0.02, glitches=0.01)
+
+
+def guarded_kalman():
+    usual = {"horizon": 5, "target": "displacement", "scale_by": "channel", "train": 100}
+    network = QRNN((5,), init_std=0.1, optimizer=Adam(0.002), replay=Replay(batch=8, window=6, memory=300))
+    members = [
+        Kalman(5),
+        Forecaster(Ridge(30.0), lags=12, **usual),
+        Forecaster(QELM(20, seeds=[1, 2]), lags=6, **usual),
+        Forecaster(network, lags=6, **usual),
+    ]
+    return Guarded(Mixture(members, memory=200, shrinkage=0.5), rate=10.0)
+
+
+def test_a_kalman_filter_is_a_member_of_a_guarded_mixture(breathing, tmp_path):
+    x, one = breathing.positions, guarded_kalman()
+    made = [one.update(row) for row in x[:400]]
+    assert made[-1].status in (Status.OK, Status.DEGRADED)
+    # The filter alone answers from the first sample on, and has lost most of its weight when the others have learnt.
+    assert np.isfinite(made[0].position).all()
+    assert one.forecaster.weights[:, 0].max() < 0.2
+    one.save(tmp_path / "file")
+    other = Guarded.load(tmp_path / "file")
+    assert isinstance(other.forecaster.members[0], Kalman)
+    for row in x[400:450]:
+        same(other.update(row), one.update(row))
+
+
+def test_a_kalman_filter_has_the_weight_that_it_deserves():
+    t = np.arange(400.0)[:, None, None]
+    line = np.array([[1.0, 2.0, 3.0], [-2.0, 0.5, 1.0]]) * t + np.random.default_rng(0).normal(size=(400, 2, 3))
+    mixture = Mixture([Kalman(HORIZON, drift=1e-4), forecaster("persistence")])
+    forecasts = mixture.run(line)
+    assert mixture.weights[:, 0].min() > 0.95
+    assert np.sqrt(np.mean((forecasts.positions - line)[100:] ** 2)) < 1.3
+
+
+def test_a_kalman_filter_under_the_guard(breathing):
+    forecasts = Guarded(Kalman(2, drift=1.0), rate=10.0).run(breathing.positions)
+    clean = simulated(seconds=60)[1].positions
+    error = np.linalg.norm(forecasts.positions - clean, axis=-1)[100:]
+    still = np.linalg.norm(clean[2:] - clean[:-2], axis=-1)[98:]
+    assert np.mean(error) < 0.7 * np.mean(still)
+    assert 0.9 < np.mean(error <= forecasts.radius[100:]) < 0.99
+    assert np.mean(forecasts.status == Status.HOLD) < 0.1

@@ -1,0 +1,193 @@
+"""The shipped checks: they pass what is right, and each of them sees what it is there for."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from bad_forecasters import BAD_FORECASTERS, Drift, OnlyTheContract
+from bad_learners import BAD_LEARNERS
+
+from quatcast import QELM, QRNN, RLS, Adam, Forecaster, Guarded, Mixture, Persistence, Replay, Ridge, testing
+from quatcast.data import Recording, Source, simulated
+from quatcast.testing import (
+    check_forecaster,
+    check_runs,
+    check_source,
+    fingerprint,
+    forecaster_checks,
+    learner_checks,
+    learner_samples,
+    smooth_positions,
+    source_checks,
+)
+
+
+def by_name(checks):
+    return {check.__name__: check for check in checks}
+
+
+LEARNER_CHECKS, FORECASTER_CHECKS = by_name(learner_checks()), by_name(forecaster_checks())
+POSITIONS = smooth_positions(150)
+
+
+def test_there_is_a_bad_example_for_every_check():
+    assert set(BAD_LEARNERS) == set(LEARNER_CHECKS)
+    assert set(BAD_FORECASTERS) == set(FORECASTER_CHECKS)
+    assert set(BAD_SOURCES) == set(by_name(source_checks()))
+
+
+@pytest.mark.parametrize("name", BAD_LEARNERS)
+def test_every_check_of_learners_bites(name):
+    make = BAD_LEARNERS[name]
+    with pytest.raises(AssertionError, match=r"must .*, but "):
+        LEARNER_CHECKS[name](make, learner_samples(make))
+
+
+def test_runs_that_differ_from_single_ones_are_seen():
+    with pytest.raises(
+        AssertionError, match="every run must equal a learner with its settings alone, but gradient_norm"
+    ):
+        check_runs(lambda: RLS([0.9, 0.99]), [lambda: RLS(0.9), lambda: RLS(0.98)])
+    with pytest.raises(AssertionError, match="expected 1 runs, but the learner has 2"):
+        check_runs(lambda: RLS([0.9, 0.99]), [lambda: RLS(0.9)])
+
+
+@pytest.mark.parametrize("name", BAD_FORECASTERS)
+def test_every_check_of_forecasters_bites(name):
+    with pytest.raises(AssertionError, match=r"must .*, but |cannot .*, but "):
+        FORECASTER_CHECKS[name](BAD_FORECASTERS[name], POSITIONS)
+
+
+def ridge():
+    return Forecaster(Ridge(0.5, 4), horizon=3, lags=4, train=50, catch_up=12)
+
+
+def neurons():
+    learner = QELM(3, refit=4, seeds=[2, 5, 7])
+    return Forecaster(learner, horizon=3, lags=4, train=50, target="displacement", scale_by="channel")
+
+
+def networks():
+    replay = Replay(updates=2, batch=3, window=4, memory=40)
+    learner = QRNN((3,), init_std=0.2, max_depth=20, optimizer=Adam(learning_rate=0.01), seeds=range(2), replay=replay)
+    return Forecaster(learner, horizon=3, lags=4, train=50, catch_up=12, target="displacement")
+
+
+def mixture():
+    persistence = Forecaster(Persistence(), horizon=3, train=50)
+    return Mixture([ridge(), neurons(), persistence, Drift(3)], memory=40)
+
+
+GOOD_FORECASTERS = {
+    "drift": Drift,
+    "contract": OnlyTheContract,
+    "ridge": ridge,
+    "neurons": neurons,
+    "networks": networks,
+    "learn-first": lambda: Forecaster(RLS(), horizon=1, lags=[0, 3, 5], train=40, learn_first=True),
+    "mixture": mixture,
+    "guarded": lambda: Guarded(ridge(), rate=10.0),
+}
+
+
+@pytest.mark.parametrize("check", FORECASTER_CHECKS)
+@pytest.mark.parametrize("name", GOOD_FORECASTERS)
+def test_forecasters_keep_their_promises(name, check):
+    FORECASTER_CHECKS[check](GOOD_FORECASTERS[name], POSITIONS)
+
+
+def test_positions_of_other_shapes_do():
+    check_forecaster(Drift, smooth_positions(60, channels=1, dimensions=4))
+
+
+# Sources.
+
+GOOD = Recording("still", np.zeros((100, 2, 3)), np.arange(100) / 10, rate=10.0)
+
+
+class Loose:
+    """A recording without the checks of `Recording`."""
+
+    def __init__(self, **changes):
+        for name in ("name", "positions", "times", "rate", "group", "channels"):
+            setattr(self, name, changes.get(name, getattr(GOOD, name)))
+
+
+def infinite():
+    positions = GOOD.positions.copy()
+    positions[3, 1, 2] = np.inf
+    return [Loose(positions=positions)]
+
+
+def at_random():
+    return [replace(GOOD, positions=np.random.default_rng().normal(size=(100, 2, 3)))]
+
+
+BAD_SOURCES = {
+    "has_recordings_with_different_names": [list, lambda: [GOOD, GOOD], lambda: [Loose(name="")]],
+    "recordings_are_well_formed": [
+        lambda: [Loose(positions=np.zeros((100, 2, 2)))],
+        lambda: [Loose(positions=np.zeros((100, 2, 3), dtype=np.float32))],
+        lambda: [Loose(times=np.arange(99.0))],
+        lambda: [Loose(channels=("a", "a"))],
+        lambda: [Loose(rate=0.0)],
+        lambda: [Loose(group=None)],
+    ],
+    "positions_are_finite_or_missing": [infinite, lambda: [Loose(positions=np.full((100, 2, 3), np.nan))]],
+    "times_increase_at_the_sampling_rate": [
+        lambda: [Loose(times=np.arange(100)[::-1] / 10)],
+        lambda: [Loose(times=np.arange(100) / 20)],
+    ],
+    "loading_twice_gives_equal_recordings": [at_random],
+}
+
+
+@pytest.mark.parametrize(("name", "number"), [(name, i) for name in BAD_SOURCES for i in range(len(BAD_SOURCES[name]))])
+def test_every_check_of_sources_bites(name, number):
+    with pytest.raises(AssertionError, match=r"must .*, but "):
+        by_name(source_checks())[name](BAD_SOURCES[name][number])
+
+
+def test_a_source_that_gives_one_array_away_is_seen():
+    shared = Loose(positions=np.ones((100, 2, 3)))
+    with pytest.raises(AssertionError, match="loading twice must give equal recordings, but 'still' is different"):
+        by_name(source_checks())["loading_twice_gives_equal_recordings"](lambda: [shared])
+
+
+def test_good_sources_pass():
+    check_source(lambda: [GOOD, replace(GOOD, name="other")])
+    check_source(Source("two", "two recordings", lambda **_: simulated(seconds=20)[:2]))
+
+
+# Tools.
+
+
+def test_fingerprints_see_the_last_bit_and_hidden_differences():
+    pairs = [
+        (0.0, -0.0),
+        (1, 1.0),
+        (np.zeros(2), np.zeros((1, 2))),
+        (np.zeros(2), np.zeros(2, np.float32)),
+        ([1, 2], (1, 2)),
+        ({"a": 1, "b": 2}, {"a": 2, "b": 1}),
+        (np.random.default_rng(0), np.random.default_rng(1)),
+        (RLS(0.9), RLS(0.8)),
+        (RLS(), RLS().begin(1, 1)),
+        (Source("a", "x", list), Source("a", "y", list)),
+        (len, abs),
+    ]
+    for one, other in pairs:
+        assert fingerprint(one) != fingerprint(other), (one, other)
+        assert fingerprint([one, 3]) == fingerprint([one, 3])
+    assert fingerprint(np.float64(1.5)) == fingerprint(1.5)
+    circle = []
+    circle.append(circle)
+    assert fingerprint(circle) == fingerprint(circle)
+
+
+def test_the_checks_need_no_test_runner():
+    code = "import sys, quatcast.testing; assert not {'pytest', 'hypothesis', 'plotly'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert all(hasattr(testing, name) for name in testing.__all__)

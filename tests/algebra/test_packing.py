@@ -70,7 +70,7 @@ def test_every_bit_comes_back(bits, repeats, different, many):
     flat = np.tile(bits, repeats)
     if different:
         flat ^= np.random.default_rng(0).integers(0, 2**52, len(flat), dtype=np.uint64)
-    size(*[flat.view("<f8") + 0.0 if k else flat.view("<f8") for k in range(many)])
+    size(*[flat.view("<f8").copy() if k else flat.view("<f8") for k in range(many)])
 
 
 @pytest.mark.parametrize("width", range(1, 17))

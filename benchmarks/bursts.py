@@ -106,11 +106,11 @@ def cases(recordings: list[Recording], kinds: list[str]) -> Iterator[tuple[str, 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", help="folder of the ExtMarker files")
-    parser.add_argument("--kinds", default="", help="comma-separated names; all by default")
+    parser.add_argument("--kind", action="append", choices=BURSTS, help="a burst, may be repeated; all by default")
     parser.add_argument("--recordings", type=int, default=2, help="number of recordings of each data set")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    kinds = [kind for kind in options.kinds.split(",") if kind] or list(BURSTS)
+    kinds = options.kind or list(BURSTS)
     needed = BEFORE + BURST + AFTER + HORIZON
     sets = [simulated(seconds=(needed + 1) / RATE)] + ([extmarker(options.data_dir)] if options.data_dir else [])
     recordings = [r for one in sets for r in [r for r in one[1:] if len(r) >= needed][: options.recordings]]

@@ -1,0 +1,108 @@
+"""What travels through the live service: samples as they arrive, and forecasts as they are sent.
+
+Transports translate between these two and what goes over a wire. Times are seconds since 1970 on the clock of this
+machine, except the time of a device, which is seconds on the device's own clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quatcast.typing import Bools, Floats
+
+
+class FrameError(ValueError):
+    """A message that is not a valid sample; the text says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One sample as it arrived.
+
+    Attributes
+    ----------
+    stream
+        Name of the stream.
+    sequence
+        Number that the sender gave, or None.
+    device_time
+        Time of the measurement on the clock of the device, or None.
+    received
+        Time of arrival on the clock of this machine.
+    values
+        (channels, dimensions), NaN where not seen.
+    names
+        Names of the channels; empty if the sender gives none.
+    unit
+        Unit of the values; empty if unknown.
+    """
+
+    stream: str
+    sequence: int | None
+    device_time: float | None
+    received: float
+    values: Floats
+    names: tuple[str, ...] = ()
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """A forecast for one of several horizons.
+
+    Attributes
+    ----------
+    target_time
+        Time that it is for, on the clock of this machine.
+    position, radius
+        (channels, dimensions) and (channels,), NaN where there is none.
+    status
+        Label of the status, for example "ok".
+    """
+
+    target_time: float
+    position: Floats
+    radius: Floats
+    status: str
+
+
+@dataclass(frozen=True)
+class ForecastFrame:
+    """One forecast as it is sent.
+
+    Attributes
+    ----------
+    stream
+        Name of the stream.
+    sequence
+        Number of the sample on the service's grid.
+    time, target_time, sent_time
+        Time of the newest sample, time that the forecast is for, and time when it left.
+    position, radius
+        (channels, dimensions) and (channels,), NaN where there is none.
+    status, reason
+        Label of the status ("warming up", "ok", "degraded", "hold"), and why it is not ok.
+    filled
+        (channels,), True where the newest sample was missing or rejected, and was filled in.
+    sample
+        (channels, dimensions), the newest sample on the grid as it was given to the forecaster, NaN where missing.
+    names, unit
+        Names of the channels, and the unit of positions and radii; empty if unknown.
+    path
+        Forecasts for further horizons, in order of time; empty with a single horizon.
+    """
+
+    stream: str
+    sequence: int
+    time: float
+    target_time: float
+    sent_time: float
+    position: Floats
+    radius: Floats
+    status: str
+    reason: str
+    filled: Bools
+    sample: Floats
+    names: tuple[str, ...] = ()
+    unit: str = ""
+    path: tuple[PathPoint, ...] = ()

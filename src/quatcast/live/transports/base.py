@@ -1,0 +1,92 @@
+"""The two protocols of a transport, and the registry of URL schemes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable
+from typing import Self
+from urllib.parse import SplitResult, urlsplit
+
+from quatcast.live.frames import ForecastFrame, Frame
+
+
+class Source(ABC):
+    """Where samples come from: an asynchronous context manager that yields frames.
+
+    Entering opens sockets and files, leaving closes them. Messages that are not valid samples are counted in
+    `refused` by kind and skipped; they never end the iteration. The iteration ends when the source has ended for good,
+    for example at the end of a file.
+    """
+
+    refused: dict[str, int]
+
+    @abstractmethod
+    async def __aenter__(self) -> Self:
+        """Open the source."""
+
+    @abstractmethod
+    async def __aexit__(self, *exception: object) -> None:
+        """Close the source."""
+
+    @abstractmethod
+    def frames(self) -> AsyncIterator[Frame]:
+        """Yield the samples as they arrive."""
+
+
+class Sink(ABC):
+    """Where forecasts go: an asynchronous context manager with a `send` that never waits for a receiver.
+
+    A sink whose receivers are slow drops the oldest forecasts and counts them in `dropped`.
+    """
+
+    dropped: int
+
+    @abstractmethod
+    async def __aenter__(self) -> Self:
+        """Open the sink."""
+
+    @abstractmethod
+    async def __aexit__(self, *exception: object) -> None:
+        """Close the sink."""
+
+    @abstractmethod
+    def send(self, forecast: ForecastFrame) -> None:
+        """Send a forecast, or queue it; return at once."""
+
+
+SourceFactory = Callable[[SplitResult, str], Source]
+"""Makes a source from a split URL and the name of the stream."""
+SinkFactory = Callable[[SplitResult, str], Sink]
+"""Makes a sink from a split URL and the name of the stream."""
+
+_SOURCES: dict[str, SourceFactory] = {}
+_SINKS: dict[str, SinkFactory] = {}
+
+
+def register_transport(scheme: str, source: SourceFactory | None = None, sink: SinkFactory | None = None) -> None:
+    """Add the source, the sink or both of a URL scheme."""
+    if source is not None:
+        _SOURCES[scheme] = source
+    if sink is not None:
+        _SINKS[scheme] = sink
+
+
+def transports() -> dict[str, tuple[bool, bool]]:
+    """Return the known schemes, and whether each has a source and a sink."""
+    return {scheme: (scheme in _SOURCES, scheme in _SINKS) for scheme in sorted(_SOURCES | _SINKS)}
+
+
+def open_source(url: str, stream: str) -> Source:
+    """Return the source of a URL; entering it opens it."""
+    parts = urlsplit(url)
+    if parts.scheme not in _SOURCES:
+        raise ValueError(f"source: expected a URL with one of {', '.join(sorted(_SOURCES))}, got {url!r}")
+    return _SOURCES[parts.scheme](parts, stream)
+
+
+def open_sink(url: str, stream: str) -> Sink:
+    """Return the sink of a URL; entering it opens it."""
+    parts = urlsplit(url)
+    if parts.scheme not in _SINKS:
+        raise ValueError(f"sink: expected a URL with one of {', '.join(sorted(_SINKS))}, got {url!r}")
+    return _SINKS[parts.scheme](parts, stream)

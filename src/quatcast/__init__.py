@@ -11,6 +11,7 @@ from quatcast.engine.replay import Replay
 from quatcast.forecasting.contract import ForecasterState, Forecasts, OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.mixture import Mixture
+from quatcast.forecasting.spaces import Orientation, Pose, Position, Space, Vector, find_space
 from quatcast.learners import (
     CLMS,
     GRU,
@@ -90,16 +91,22 @@ __all__ = [
     "Mixture",
     "OnlineForecaster",
     "Optimizer",
+    "Orientation",
     "Persistence",
+    "Pose",
+    "Position",
     "R",
     "Replay",
     "Ridge",
+    "Space",
     "StackedStep",
     "State",
     "Status",
     "Step",
+    "Vector",
     "activation",
     "correntropy",
+    "find_space",
     "ghr",
     "kernel",
     "namespace",

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quatcast.data.recording import Recording
+from quatcast.escaping import csv_cell
 from quatcast.typing import Floats
 
 TIME_NAMES = frozenset({"time", "times", "t", "time (s)", "time [s]"})
@@ -48,7 +49,7 @@ def write_csv(recording: Recording, path: str | os.PathLike[str]) -> None:
     ...     file.read_text().splitlines()
     ['time,hip.x,hip.y,hip.z', '0.0,0.0,0.0,0.0', '0.1,0.0,0.0,0.0']
     """
-    columns = [f"{channel}.{axis}" for channel in recording.channels for axis in AXES[recording.dimensions]]
+    columns = [csv_cell(f"{channel}.{axis}") for channel in recording.channels for axis in AXES[recording.dimensions]]
     values = recording.positions.reshape(len(recording), -1)
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

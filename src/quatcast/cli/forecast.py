@@ -80,15 +80,16 @@ def _write_status(recording: Recording, forecasts: GuardedForecasts, path: Path)
     """
     import csv
 
+    from quatcast.escaping import csv_cell
     from quatcast.safety.status import Status
 
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
-        names = recording.channels
+        names = [csv_cell(name) for name in recording.channels]
         replaced, radii = [f"{n} replaced" for n in names], [f"{n} radius" for n in names]
         rows.writerow(["time", "status", "reason", *replaced, "forecast made at", "status then", *radii])
         for t, time_ in enumerate(recording.times):
-            now = [f"{time_:.6g}", Status(forecasts.status[t]).label, forecasts.reasons[t]]
+            now = [f"{time_:.6g}", Status(forecasts.status[t]).label, csv_cell(forecasts.reasons[t])]
             filled = [int(channel) for channel in forecasts.replaced[t]]
             source = t - forecasts.horizon
             then = (

@@ -16,6 +16,7 @@ import numpy as np
 
 from quatcast.data.recording import Recording
 from quatcast.data.units import split_unit
+from quatcast.escaping import csv_cell
 from quatcast.typing import Floats
 
 TIME_NAMES = frozenset({"time", "times", "t", "time (s)", "time [s]"})
@@ -47,7 +48,7 @@ def write_csv(recording: Recording, path: str | os.PathLike[str]) -> None:
     ...     file.read_text().splitlines()
     ['time,hip.x,hip.y,hip.z', '0.0,0.0,0.0,0.0', '0.1,0.0,0.0,0.0']
     """
-    columns = [recording.columns[at] for at in recording.order]
+    columns = [csv_cell(recording.columns[at]) for at in recording.order]
     values = recording.positions.reshape(len(recording), -1)[:, recording.order]
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

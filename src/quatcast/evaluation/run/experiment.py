@@ -53,9 +53,8 @@ def run_job(job: Job) -> JobResult:
     steps = samples_ahead(job.horizon, recording)
     began = time.perf_counter()
     batch = Batch(configurations, seeds, steps, recording.rate, job.labels, job.device, recording.channels)
-    forecasts = first.build(batch).run(
-        recording.positions if first.takes_missing else forward_fill(recording.positions)
-    )
+    seen = job.faults.apply(recording).positions
+    forecasts = first.build(batch).run(seen if first.takes_missing else forward_fill(seen))
     seconds = (time.perf_counter() - began) / len(recording)
     positions = np.asarray(forecasts).reshape(len(job.runs), *recording.positions.shape)
     begin = scaling_samples if job.stage == "validation" else validation_samples

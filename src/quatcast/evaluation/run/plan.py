@@ -18,6 +18,7 @@ from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Predictor, find_predictor
 from quatcast.evaluation.protocol import TEST, Case, applicable, samples_ahead, scaling_samples, validation_samples
 from quatcast.evaluation.records import Configuration, Key, Stage, canonical
+from quatcast.evaluation.run.faults import NO_FAULTS, Faults
 from quatcast.evaluation.run.settings import Settings
 from quatcast.forecasting.contract import Labels
 
@@ -48,7 +49,7 @@ class Job:
     """Runs on one recording that are computed side by side.
 
     Their predictors have the same `build` function. If `traced`, a trace is stored for each predictor whose run with
-    seed 0 is in the job.
+    seed 0 is in the job. The predictors see the recording with `faults`; their forecasts are scored without them.
     """
 
     stage: Stage
@@ -58,6 +59,7 @@ class Job:
     runs: tuple[RunSpec, ...]
     traced: bool
     device: str
+    faults: Faults = NO_FAULTS
 
     def key(self, run: RunSpec) -> Key:
         """Return the key of the result of a run."""
@@ -89,6 +91,7 @@ def check(recordings: Sequence[Recording], settings: Settings) -> None:
             raise ValueError(
                 f"recording {recording.name!r}: a channel is missing in all of the first {scaling} samples"
             )
+        Faults(settings.glitches, settings.missing, settings.glitch_size).check(recording)
         for horizon in settings.horizons:
             _check_horizon(horizon, recording, settings)
 
@@ -130,6 +133,7 @@ def plan(
     if stage == "validation":
         recordings = [_first_samples(recording, validation_samples(recording.rate)) for recording in recordings]
     seeds = settings.validation_seeds if stage == "validation" else settings.test_seeds
+    faults = Faults(settings.glitches, settings.missing, settings.glitch_size)
     jobs = []
     for labels, horizon, recording in product(cast(list[Labels], settings.labels), settings.horizons, recordings):
         runs = [
@@ -142,7 +146,7 @@ def plan(
             for seed in range(seeds if predictor.seeded else 1)
         ]
         jobs += [
-            Job(stage, labels, horizon, recording, batch, stage == "test", settings.device)
+            Job(stage, labels, horizon, recording, batch, stage == "test", settings.device, faults)
             for batch in _batches(runs, settings)
         ]
     return sorted(jobs, key=lambda job: -job.cost)

@@ -126,13 +126,14 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
     from concurrent.futures import ThreadPoolExecutor, wait
 
     from quatcast.cli.terminal import ProgressDisplay
-    from quatcast.evaluation.protocol import TRAIN, forward_fill
+    from quatcast.evaluation.protocol import forward_fill, scaling_samples
 
     positions = recording.positions if predictor.takes_missing else forward_fill(recording.positions)
     try:
         began = time.monotonic()
-        predictor.build(batch).run(positions[:TRAIN])
-        expected = (time.monotonic() - began) * len(positions) / TRAIN
+        first = scaling_samples(recording.rate)
+        predictor.build(batch).run(positions[:first])
+        expected = (time.monotonic() - began) * len(positions) / first
         with ThreadPoolExecutor(1) as executor, ProgressDisplay() as display:
             began = time.monotonic()
             running = executor.submit(predictor.build(batch).run, positions)
@@ -148,9 +149,10 @@ def _verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
     import numpy as np
 
     from quatcast.evaluation import score
-    from quatcast.evaluation.protocol import TRAIN, VALIDATION, forward_fill
+    from quatcast.evaluation.protocol import forward_fill, scaling_samples, validation_samples
 
-    start = VALIDATION if len(recording) >= 2 * VALIDATION else TRAIN
+    test = validation_samples(recording.rate)
+    start = test if len(recording) >= 2 * test else scaling_samples(recording.rate)
     # A forecaster that fits its scales live has its first forecast only after the warm-up.
     complete = np.isfinite(forecasts.positions).all(axis=(-2, -1))
     if not complete.any():

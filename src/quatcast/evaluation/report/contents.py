@@ -77,7 +77,7 @@ def _page(store: Store, summary: Summary, traces: Sequence[Trace], by_name: dict
     if "times" in by_name:
         page.add("speed", "Time per step", table(by_name["times"]))
     caption = (
-        "Mean RMSE over recordings and seeds in the validation (samples 301 to 600). The colour scale ends at 2.5 "
+        "Mean RMSE over recordings and seeds in the validation (30 to 60 s). The colour scale ends at 2.5 "
         "times the smallest value. Hover over a cell to see for how many recordings its configuration was chosen."
     )
     maps = page.choice("grid-map", ("Predictor", "Label rule", "Horizon"), heat_maps.heat_maps(store), caption)

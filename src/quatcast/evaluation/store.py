@@ -295,8 +295,8 @@ ABOUT = ("units", "space", "columns", "order", "notes")
 
 def _recording(name: str, group: str, rate: float, channels: str, arrays: bytes, about: str) -> Recording:
     names = tuple(json.loads(channels))
-    stored: dict[str, Any] = json.loads(about)
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()}
+    stored = json.loads(about)
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()}
     if "unit" in given:
         given["units"] = (given.pop("unit"),) * len(names)
     return Recording(name, **_unpack(arrays), rate=rate, group=group, channels=names, **given)

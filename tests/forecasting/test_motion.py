@@ -22,7 +22,7 @@ every = pytest.mark.parametrize("make", FORECASTERS.values(), ids=FORECASTERS.ke
 @every
 @pytest.mark.parametrize("check", forecaster_checks(), ids=lambda check: check.__name__)
 def test_the_bank_of_checks(make, check):
-    check(make, smooth_positions(120))
+    check(make, smooth_positions(60))
 
 
 def straight(samples=30, channels=2, noise=0.0, seed=0):

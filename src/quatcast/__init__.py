@@ -10,8 +10,10 @@ from quatcast.engine.cells import Cell
 from quatcast.engine.replay import Replay
 from quatcast.forecasting.contract import ForecasterState, Forecasts, OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
+from quatcast.forecasting.kalman import Kalman
 from quatcast.forecasting.mixture import Mixture
 from quatcast.forecasting.spaces import Orientation, Pose, Position, Space, Vector, find_space
+from quatcast.forecasting.velocity import ConstantVelocity, DampedVelocity
 from quatcast.learners import (
     CLMS,
     GRU,
@@ -75,6 +77,8 @@ __all__ = [
     "Checkpointable",
     "ComplexRNN",
     "Conformal",
+    "ConstantVelocity",
+    "DampedVelocity",
     "Forecast",
     "Forecaster",
     "ForecasterState",
@@ -84,6 +88,7 @@ __all__ = [
     "Guarded",
     "GuardedForecasts",
     "H",
+    "Kalman",
     "Learner",
     "LearnerState",
     "Loss",

@@ -156,7 +156,7 @@ class Vector(Space):
 
 
 class Position(Vector):
-    """Positions x, y, z in R³.
+    """Positions, x, y, z in R³ as a rule; points of any other R^n are accepted as well.
 
     Examples
     --------
@@ -164,4 +164,4 @@ class Position(Vector):
     array([5.])
     """
 
-    name, components, kinds = "position", 3, ("position",)
+    name, kinds = "position", ("position",)

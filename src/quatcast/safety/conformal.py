@@ -103,6 +103,11 @@ class Conformal(Checkpointable):
             time=0,
         )
 
+    @property
+    def given(self) -> Floats:
+        """Radii (channels,) that were given for the next sample, `horizon` samples before it; NaN if there was none."""
+        return np.asarray(self.state.radii[self.state.time % self.horizon])
+
     def update(self, errors: ArrayLike) -> Floats:
         """Take in the errors known at a new sample, and return the radii (channels,) of the forecasts made there.
 
@@ -121,7 +126,7 @@ class Conformal(Checkpointable):
         if e.shape != (self.channels,) or np.any(np.isinf(e)) or np.any(e < 0):
             raise ValueError(f"errors: expected {self.channels} distances, NaN where there is none, got {errors!r}")
         state = self.state
-        given = state.radii[state.time % self.horizon]
+        given = self.given
         judged = ~np.isnan(e) & ~np.isnan(given)
         surprise = (1 - self.level) - (e > given)
         state.alpha = np.clip(state.alpha + np.where(judged, ADAPTATION / self.horizon * surprise, 0.0), *BOUNDS)

@@ -68,6 +68,8 @@ class Gated:
         (channels,), True where the channel has never moved.
     outside
         (channels,), True where the position is far outside the usual range of the channel.
+    innovation
+        (channels,), distance of the sample from the one-step forecast of the channel; undefined where it is missing.
     """
 
     position: Floats
@@ -77,6 +79,7 @@ class Gated:
     offset: Floats
     still: Bools
     outside: Bools
+    innovation: Floats
 
 
 @dataclass
@@ -268,6 +271,7 @@ class Gate(Checkpointable):
             offset=shifts.offset.copy(),
             still=~state.repeats.moved & (state.count >= EARLY * self.rate),
             outside=outside,
+            innovation=innovation,
         )
 
     def _place(self, expected: Floats) -> Place:

@@ -97,7 +97,7 @@ class Guarded(OnlineForecaster):
     >>> guarded = Guarded(Forecaster(RLS(), horizon=5, lags=8), rate=10.0, names=("belly", "waist", "chest"))
     >>> forecasts = guarded.run(positions)
     >>> [Status(forecasts.status[t]).label for t in (100, 486, -1)], forecasts.reasons[-1]
-    (['warming up', 'ok', 'degraded'], 'waist lost for 1.3 s')
+    (['warming up', 'ok', 'degraded'], 'waist lost for 1.3 s, ends 1.3 s after it is seen again')
     """
 
     state: GuardState
@@ -138,7 +138,7 @@ class Guarded(OnlineForecaster):
             shape=shape,
             conformal=conformal,
             pending=deque(maxlen=self.horizon),
-            judgement=Judgement.begin(names, shape[1], self.rate, conformal.needed),
+            judgement=Judgement.begin(names, shape[1], self.rate, self.horizon, conformal.needed),
             doubt=np.zeros(channels),
         )
 
@@ -230,7 +230,7 @@ class Guarded(OnlineForecaster):
             return np.full(len(gated.lost), np.nan)
         errors = np.sqrt(np.sum((continued - state.pending[0]) ** 2, axis=-1))
         errors = np.where(gated.replaced, np.nan, errors)
-        state.judgement.take_errors(errors)
+        state.judgement.take_errors(errors, state.conformal.given)
         return errors
 
     def _ask(self, gated: Gated, continued: Floats, before: Any) -> tuple[Floats, str]:
@@ -260,8 +260,7 @@ class Guarded(OnlineForecaster):
             self.forecaster.learn()
         except FAILURES as error:
             fault = self._undo(before, error)
-            self.state.judgement.hold(fault)
-            return fault
+            return self.state.judgement.fail(fault)
         return ""
 
     def _pause(self, gated: Gated) -> int:

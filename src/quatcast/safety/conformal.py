@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.checkpoint import Checkpointable, State
+from quatcast.safety.channels import some
 from quatcast.typing import Floats
 
 RECENT = 400
@@ -123,13 +124,14 @@ class Conformal(Checkpointable):
             NaN for a channel with fewer than `needed` errors.
         """
         e = np.asarray(errors, dtype=float)
-        if e.shape != (self.channels,) or np.any(np.isinf(e)) or np.any(e < 0):
+        if e.shape != (self.channels,) or some((e < 0) | np.isinf(e)):
             raise ValueError(f"errors: expected {self.channels} distances, NaN where there is none, got {errors!r}")
         state = self.state
         given = self.given
         judged = ~np.isnan(e) & ~np.isnan(given)
         surprise = (1 - self.level) - (e > given)
-        state.alpha = np.clip(state.alpha + np.where(judged, ADAPTATION / self.horizon * surprise, 0.0), *BOUNDS)
+        alpha = state.alpha + np.where(judged, ADAPTATION / self.horizon * surprise, 0.0)
+        state.alpha = np.minimum(np.maximum(alpha, BOUNDS[0]), BOUNDS[1])
         state.errors, state.radii = state.errors.copy(), state.radii.copy()
         state.errors[:, state.time % state.errors.shape[1]] = e
         radii = self._quantile()
@@ -139,9 +141,9 @@ class Conformal(Checkpointable):
 
     def _quantile(self) -> Floats:
         errors = self.state.errors
-        n = np.sum(~np.isnan(errors), axis=1)
+        n = np.count_nonzero(errors == errors, axis=1)
         ranked = np.sort(errors, axis=1)  # NaN last
         q = np.minimum((1 - self.state.alpha) * (1 + self.horizon / np.maximum(n, 1)), LARGEST_RANK)
-        rank = np.clip(np.ceil(q * n).astype(int), 1, np.maximum(n, 1))
+        rank = np.maximum(np.minimum(np.ceil(q * n).astype(int), n), 1)
         radii = ranked[np.arange(self.channels), rank - 1] * np.maximum(q, 1.0)
         return np.where(n >= self.needed, radii, np.nan)

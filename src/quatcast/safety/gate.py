@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike
 
 from quatcast.checkpoint import Checkpointable
 from quatcast.forecasting.contract import LARGEST, ForecasterState, as_sample
-from quatcast.safety.companions import RIDGE, TINY, Companions
+from quatcast.safety.channels import every, norm, some
+from quatcast.safety.companions import Companions
+from quatcast.safety.one_step import ORDER, OneStep
 from quatcast.safety.repeats import Repeats
-from quatcast.safety.shifts import AWAY, LASTING, Place, Shifts, norm
+from quatcast.safety.shifts import AWAY, LASTING, Place, Shifts
 from quatcast.typing import Bools, Counts, Floats
 
-ORDER = 4
-"""Number of displacements that the one-step forecast is made from."""
 WARMUP = 5
 """Samples per channel that are accepted because there is nothing to compare them with."""
 OUTSIDE = 10.0
@@ -90,8 +90,8 @@ class GateState(ForecasterState):
     ----------
     past
         The last positions let through, the newest last.
-    gram, cross
-        Normal equations of the one-step forecast.
+    one_step
+        One-step forecast.
     scale, power
         s and r² of the bound.
     count
@@ -109,8 +109,7 @@ class GateState(ForecasterState):
     """
 
     past: Floats
-    gram: Floats
-    cross: Floats
+    one_step: OneStep
     scale: Floats
     power: Floats
     count: Counts
@@ -219,8 +218,7 @@ class Gate(Checkpointable):
         self.state = GateState(
             shape=shape,
             past=np.zeros((max(self._lag + 1, ORDER) + 1, *shape)),
-            gram=np.zeros((channels, ORDER, ORDER)),
-            cross=np.zeros((channels, ORDER)),
+            one_step=OneStep.begin(channels),
             scale=np.zeros(channels),
             power=np.zeros(channels),
             count=counts,
@@ -232,47 +230,65 @@ class Gate(Checkpointable):
         )
 
     def judge(self, x: Floats) -> Gated:
-        """Judge a sample that has been checked."""
+        """Judge a sample that has been checked.
+
+        Most samples hold no surprise, and this is called for each: what only concerns missing, frozen or shifted
+        channels is left out unless there are some.
+        """
         state, shifts = self.state, self.state.shifts
-        present = np.all(np.abs(x) <= LARGEST, axis=-1) & self._valid(x)  # False for NaN
+        present = self._present(x)
         frozen = state.repeats.update(x, present, self.rate)
         trusted = present & ~frozen
-        step, inputs = self._step()
+        step, inputs, largest = state.one_step.forecast(state.past)
         place = self._place(state.past[-1] + step)
 
-        raw = np.where(present[:, None], x, 0.0)
+        raw = x if every(present) else np.where(present[:, None], x, 0.0)
         back = shifts.end(raw, trusted, place)
         innovation = norm(raw - shifts.offset - place.expected)
         plausible = trusted & ((innovation <= place.bound) | (state.count < WARMUP) | (place.bound == 0))
         shifted = self._accept(raw, trusted & ~plausible, plausible, place)
         observed = plausible | shifted
-        y = np.where(present[:, None], raw - shifts.offset, 0.0)
+        complete = every(observed)
+        y = raw - shifts.offset if every(present) else np.where(present[:, None], raw - shifts.offset, 0.0)
 
-        steady = plausible & (state.lost == 0) & (state.count >= WARMUP) & (norm(inputs).max(axis=1) <= place.bound)
-        self._learn(y - state.past[-1], inputs, innovation, trusted, steady)
+        known = trusted & (state.count >= WARMUP)
+        steady = plausible & known & (state.lost == 0) & (largest <= place.bound)
+        state.one_step.learn(y - state.past[-1], inputs, steady, self._forget)
+        if some(known):
+            state.scale = self._scale(innovation, known)
         # Channels that have shifted, or are seen for the first time, continue where they are.
-        state.past = np.where((shifted | (observed & (state.count == 0)))[:, None], y, state.past)
-        position = np.where(observed[:, None], y, 0.0)
-        if not observed.all():
-            position = np.where(observed[:, None], y, self._fill(position, observed, step))
+        fresh = shifted | (observed & (state.count == 0))
+        if some(fresh):
+            state.past = np.where(fresh[:, None], y, state.past)
+        position = y
+        if not complete:
+            position = np.where(observed[:, None], y, self._fill(y, observed, step))
         state.past = np.concatenate([state.past[1:], position[None]])
-        known = (state.count >= EARLY * self.rate) & (state.power > 0)
-        outside = known & (norm(position - state.center) > OUTSIDE * np.sqrt(state.power))
-        shifted |= self._settle(position, outside)
+        settled = (state.count >= EARLY * self.rate) & (state.power > 0)
+        outside = settled & (norm(position - state.center) > OUTSIDE * np.sqrt(state.power))
+        shifted = shifted | self._settle(position, outside)
         self._describe(position, observed, outside)
-        state.lost = np.where(observed, 0, np.maximum(state.lost + 1, np.where(frozen, state.repeats.count, 0)))
-        reasons = np.where(present, np.where(frozen, "frozen", "implausible"), "missing")
-        reasons = np.where(shifted | back, "shift", np.where(observed, "", reasons))
+        state.lost = np.zeros_like(state.lost) if complete else self._losses(observed, frozen)
         return Gated(
-            np.where(observed[:, None], raw, position + shifts.offset),
+            raw.copy() if complete else np.where(observed[:, None], raw, position + shifts.offset),
             replaced=~observed,
-            reasons=tuple(reasons.tolist()),
+            reasons=_reasons(present, frozen, observed, shifted | back),
             lost=state.lost.copy(),
             offset=shifts.offset.copy(),
             still=~state.repeats.moved & (state.count >= EARLY * self.rate),
             outside=outside,
             innovation=innovation,
         )
+
+    def _present(self, x: Floats) -> Bools:
+        """Return which channels hold numbers that can be measurements."""
+        present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
+        return present & self._valid(x) if self.sentinels or self.valid is not None else present
+
+    def _losses(self, observed: Bools, frozen: Bools) -> Counts:
+        """Return the number of samples since the last accepted one; a frozen channel was lost when it froze."""
+        state = self.state
+        return np.where(observed, 0, np.maximum(state.lost + 1, np.where(frozen, state.repeats.count, 0)))
 
     def _place(self, expected: Floats) -> Place:
         """Return where the next sample is plausible."""
@@ -290,14 +306,15 @@ class Gate(Checkpointable):
         shifted, apart = state.shifts.accept(
             x, doubted, plausible, place, patience=patience, lasting=LASTING * self.rate
         )
+        if not some(shifted):
+            return shifted
         # A channel that begins to move after a long rest has a tiny scale; it takes that of the doubted samples.
         state.scale = np.where(shifted, np.maximum(state.scale, apart), state.scale)
         anew = shifted & place.early
-        if anew.any():
+        if some(anew):
             state.count = np.where(anew, 0, state.count)
             state.scale, state.power = np.where(anew, 0.0, state.scale), np.where(anew, 0.0, state.power)
-            state.gram = np.where(anew[:, None, None], 0.0, state.gram)
-            state.cross = np.where(anew[:, None], 0.0, state.cross)
+            state.one_step.begin_anew(anew)
             state.companions = Companions.begin(len(state.companions.m), self._forget)
         return shifted
 
@@ -305,7 +322,7 @@ class Gate(Checkpointable):
         """Let channels that stay far outside their usual range continue there."""
         state = self.state
         settled, distance = state.shifts.settle(position - state.center, outside, LASTING * self.rate)
-        if settled.any():
+        if some(settled):
             state.past = state.past - distance
             # What was far outside for so long has become usual.
             state.power = np.maximum(state.power, np.sum(distance * distance, axis=-1) / AWAY**2)
@@ -321,31 +338,16 @@ class Gate(Checkpointable):
             valid &= ((x >= low) & (x <= high)).all(axis=-1)
         return valid
 
-    def _step(self) -> tuple[Floats, Floats]:
-        """Return the forecast displacement (channels, dimensions) and its inputs (channels, order, dimensions).
-
-        The forecast never exceeds the largest of its inputs, so that it cannot diverge.
-        """
+    def _scale(self, innovation: Floats, known: Bools) -> Floats:
+        """Return the running scale of innovations after those of known channels."""
         state = self.state
-        inputs = np.diff(state.past[-ORDER - 1 :], axis=0).transpose(1, 0, 2)
-        ridge = RIDGE * np.trace(state.gram, axis1=1, axis2=2) / ORDER + TINY
-        weights = np.linalg.solve(state.gram + ridge[:, None, None] * np.eye(ORDER), state.cross[..., None])
-        step = np.sum(weights * inputs, axis=1)
-        largest, size = norm(inputs).max(axis=1), norm(step)
-        return step * np.where(size > largest, largest / np.maximum(size, TINY), 1.0)[:, None], inputs
-
-    def _learn(self, displacement: Floats, inputs: Floats, innovation: Floats, present: Bools, steady: Bools) -> None:
-        """Learn the displacement between two plausible samples, and the scale from every sample that is present."""
-        state = self.state
-        u, keep = np.where(steady[:, None, None], inputs, 0.0), 1.0 - self._forget * steady
-        state.gram = keep[:, None, None] * state.gram + u @ u.transpose(0, 2, 1)
-        state.cross = keep[:, None] * state.cross + np.sum(u * displacement[:, None, :], axis=-1)
-        clipped = np.where(state.scale > 0, np.minimum(innovation, CLIP * state.scale), innovation)
-        weight = np.where(state.scale > 0, min(0.5 / self.rate, 1.0), 1.0)
-        scale = state.scale + np.where(present & (state.count >= WARMUP), weight * (clipped - state.scale), 0.0)
+        begun = state.scale > 0
+        clipped = np.where(begun, np.minimum(innovation, CLIP * state.scale), innovation)
+        weight = np.where(begun, min(0.5 / self.rate, 1.0), 1.0)
+        scale = state.scale + np.where(known, weight * (clipped - state.scale), 0.0)
         # Implausible samples must not widen the bound until anything is plausible.
-        widest = np.where(state.scale > 0, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf)
-        state.scale = np.minimum(scale, widest)
+        widest = np.where(begun, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf)
+        return np.minimum(scale, widest)
 
     def _describe(self, position: Floats, observed: Bools, outside: Bools) -> None:
         """Learn mean and power of each channel and, if all are observed, how they move together.
@@ -354,14 +356,16 @@ class Gate(Checkpointable):
         """
         state = self.state
         state.count = state.count + observed
-        # A fault among the first samples affects two displacements of four, but not the second smallest.
-        first = np.sort(norm(np.diff(state.past[-WARMUP:], axis=0)), axis=0)[1]
-        state.scale = np.where(observed & (state.count == WARMUP), first, state.scale)
-        gain = np.where(observed & ~outside, np.maximum(1.0 / np.maximum(state.count, 1), self._forget), 0.0)
+        if some(starting := observed & (state.count == WARMUP)):
+            # A fault among the first samples affects two displacements of four, but not the second smallest.
+            first = np.sort(norm(np.diff(state.past[-WARMUP:], axis=0)), axis=0)[1]
+            state.scale = np.where(starting, first, state.scale)
+        usual = observed & ~outside
+        gain = np.maximum(1.0 / np.maximum(state.count, 1), self._forget) * usual
         away = position - state.center
         state.center = state.center + gain[:, None] * away
-        state.power = (1 - gain) * (state.power + gain * np.sum(away * away, axis=-1))
-        if observed.all() and not outside.any() and state.count.min() > self._lag + WARMUP:
+        state.power = (1 - gain) * (state.power + gain * np.add.reduce(away * away, axis=-1))
+        if every(usual) and state.count.min() > self._lag + WARMUP:
             state.companions.learn(self._features(position, state.past[-1 - self._lag]))
 
     def _features(self, position: Floats, before: Floats) -> Floats:
@@ -385,3 +389,11 @@ class Gate(Checkpointable):
             share = OWN_SHARE ** np.minimum(state.lost[~observed] + 1, 1000.0)[:, None]
             filled[~observed] = share * filled[~observed] + (1 - share) * others
         return np.asarray(np.clip(filled, -LARGEST, LARGEST))
+
+
+def _reasons(present: Bools, frozen: Bools, observed: Bools, shifted: Bools) -> tuple[str, ...]:
+    """Return for each channel why it was replaced, or that it was accepted at a new place."""
+    if every(observed) and not some(shifted):
+        return ("",) * len(observed)
+    reasons = np.where(present, np.where(frozen, "frozen", "implausible"), "missing")
+    return tuple(np.where(shifted, "shift", np.where(observed, "", reasons)).tolist())

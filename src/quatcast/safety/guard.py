@@ -27,9 +27,10 @@ from quatcast.forecasting.contract import (
     rewind_to,
     satisfies_contract,
 )
+from quatcast.safety.channels import every, finite, norm, some
 from quatcast.safety.conformal import Conformal
 from quatcast.safety.gate import Gate, Gated
-from quatcast.safety.judgement import RECENT, Judgement, finite
+from quatcast.safety.judgement import RECENT, Judgement
 from quatcast.safety.status import Forecast, GuardedForecasts, Status
 from quatcast.typing import Bools, Floats
 
@@ -57,6 +58,8 @@ class GuardState(ForecasterState):
         Share of implausible samples in the last seconds.
     pause
         Number of samples for which nothing is learnt.
+    unlearnt
+        Whether the forecaster has forecast and not learnt yet.
     """
 
     conformal: Conformal
@@ -64,6 +67,7 @@ class GuardState(ForecasterState):
     judgement: Judgement
     doubt: Floats
     pause: int = 0
+    unlearnt: bool = False
 
 
 class Guarded(OnlineForecaster):
@@ -121,7 +125,7 @@ class Guarded(OnlineForecaster):
         self.horizon = forecaster.horizon
         self.gate = gate or Gate(rate)
         self.names = None if names is None else tuple(names)
-        self._undoable: list[Any] = []
+        self._before: Any = None
 
     # The online contract.
 
@@ -163,15 +167,17 @@ class Guarded(OnlineForecaster):
 
     def _forecast(self, sample: ArrayLike, observed: ArrayLike | None, before: Any) -> Forecast:
         x = as_sample(sample, finite=False)
-        seen = as_observed(observed, len(x))
+        if observed is not None:
+            x = np.where(as_observed(observed, len(x))[:, None], x, np.nan)
         self._ready(x.shape)
-        gated = self.gate.judge(np.where(seen[:, None], x, np.nan))
+        gated = self.gate.judge(x)
         # Without its offset a channel continues where it was before a shift.
         continued = gated.position - gated.offset
         radius = self.state.conformal.update(self._mature(gated, continued))
         position, fault = self._ask(gated, continued, before)
-        # A channel that has never moved is expected to stay where it is.
-        position = np.where(gated.still[:, None], continued, position)
+        if some(gated.still):
+            # A channel that has never moved is expected to stay where it is.
+            position = np.where(gated.still[:, None], continued, position)
         radius = np.where(finite(position), radius, np.nan)
         self.state.pending.append(position)
         judgement = self.state.judgement
@@ -181,8 +187,10 @@ class Guarded(OnlineForecaster):
 
     def learn(self) -> None:
         """Let the forecaster learn; an error undoes its step and becomes a hold."""
-        for before in self._undoable[:]:
-            with self._whole_or_undone(before):
+        if self.begun and self.state.unlearnt:
+            # A guard that was saved after its forecast can only go back to there.
+            self._before = self._before or self.mark()
+            with self._whole_or_undone(self._before):
                 self._learn()
 
     def update(self, sample: ArrayLike, observed: ArrayLike | None = None) -> Forecast:
@@ -228,8 +236,7 @@ class Guarded(OnlineForecaster):
         state = self.state
         if len(state.pending) < self.horizon:
             return np.full(len(gated.lost), np.nan)
-        errors = np.sqrt(np.sum((continued - state.pending[0]) ** 2, axis=-1))
-        errors = np.where(gated.replaced, np.nan, errors)
+        errors = np.where(gated.replaced, np.nan, norm(continued - state.pending[0]))
         state.judgement.take_errors(errors, state.conformal.given)
         return errors
 
@@ -239,7 +246,7 @@ class Guarded(OnlineForecaster):
         A forecaster that fails is rewound to `before`, the mark of this step; otherwise `learn` keeps the mark.
         """
         shape = continued.shape
-        self._undoable.clear()
+        self._before, self.state.unlearnt = None, False
         observed = ~gated.replaced & (self._pause(gated) == 0)
         try:
             made = positions_of(self.forecaster.forecast(continued.copy(), observed))
@@ -247,15 +254,15 @@ class Guarded(OnlineForecaster):
                 raise ValueError(f"expected a forecast of shape {shape}, got {made.shape}")
         except FAILURES as error:
             return np.full(shape, np.nan), self._undo(before, error)
-        self._undoable.append(before)
-        usable = np.asarray((np.abs(made) <= LARGEST).all(axis=-1))
-        return np.where(usable[:, None], made, np.nan), ""
+        self._before, self.state.unlearnt = before, True
+        usable = np.logical_and.reduce(np.abs(made) <= LARGEST, axis=-1)
+        return (made.copy() if every(usable) else np.where(usable[:, None], made, np.nan)), ""
 
     def _learn(self) -> str:
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""
-        if not self._undoable:
+        if not self.state.unlearnt:
             return ""
-        before = self._undoable.pop()
+        before, self._before, self.state.unlearnt = self._before, None, False
         try:
             self.forecaster.learn()
         except FAILURES as error:
@@ -265,12 +272,13 @@ class Guarded(OnlineForecaster):
 
     def _pause(self, gated: Gated) -> int:
         """Return for how many samples nothing is to be learnt, because inputs contain a jump or are unreliable."""
-        state, reasons = self.state, np.array(gated.reasons)
-        state.doubt = state.doubt + ((reasons == "implausible") - state.doubt) / (RECENT * self.rate)
+        state = self.state
+        implausible = np.array([reason == "implausible" for reason in gated.reasons])
+        state.doubt = state.doubt + (implausible - state.doubt) / (RECENT * self.rate)
         pause = max(0, state.pause - 1)
-        if (reasons == "shift").any():
+        if "shift" in gated.reasons:
             pause = round(PAUSE * self.rate)
-        elif state.doubt.max() > UNRELIABLE or (state.judgement.ready and gated.outside.any()):
+        elif some(state.doubt > UNRELIABLE) or (state.judgement.ready and some(gated.outside)):
             pause = max(pause, round(RECENT * self.rate))
         state.pause = pause
         return pause

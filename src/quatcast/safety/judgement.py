@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quatcast.checkpoint import State
+from quatcast.safety.channels import every, finite, norm, some
 from quatcast.safety.gate import Gated
 from quatcast.safety.status import Status
 from quatcast.typing import Bools, Counts, Floats
@@ -202,7 +203,7 @@ class Judgement(State):
 
     def _judge(self, gated: Gated, position: Floats, radius: Floats) -> tuple[Status, list[Reason]]:
         made, sure = finite(position), np.isfinite(radius)
-        certain = bool(sure.all()) and bool(made.all())
+        certain = every(sure) and every(made)
         self.ready = self.ready or certain
         if not self.ready:
             return Status.WARMING_UP, [self._warming(made)]
@@ -228,10 +229,10 @@ class Judgement(State):
 
     def _warming(self, made: Bools) -> Reason:
         unseen = self.seen == 0
-        if unseen.any():
+        if some(unseen):
             what = f"{self._list(unseen)} not seen for {self._seconds(self.age)} since the start"
             return what, f"{self._seconds(self.needed)} after it is seen, at the earliest"
-        if not made.all():
+        if not every(made):
             first = self._seconds(self.delay + self.needed - 1)
             return f"no forecast yet for {self._seconds(self.age)} since the start", f"{first} after the first forecast"
         known = min(int(self.known.min()), self.needed - 1)
@@ -242,18 +243,19 @@ class Judgement(State):
 
     def _reasons_to_hold(self, gated: Gated, position: Floats, made: Bools) -> list[Reason]:
         self.unknown = _count(self.unknown, ~made)
-        if not made.all():
+        if not every(made):
             lasting = self._seconds(self.unknown.max())
             return [(f"no finite forecast of {self._list(~made)} for {lasting}", f"{SETTLE:g} s after there is one")]
         reasons = []
         # A diverging network is noticed here at once, and in its errors only a horizon later.
-        room = np.sqrt(((self.high - self.low) ** 2).sum(axis=-1, keepdims=True))
-        away = ((position < self.low - room) | (position > self.high + room)).any(axis=-1) & ~gated.still
+        room = norm(self.high - self.low)[:, None]
+        outside = (position < self.low - room) | (position > self.high + room)
+        away = np.logical_or.reduce(outside, axis=-1) & ~gated.still
         self.away = _count(self.away, away)
-        if away.any():
+        if some(away):
             what = f"forecast of {self._list(away)} far from anywhere it has been for {self._seconds(self.away.max())}"
             reasons.append((what, f"{SETTLE:g} s after it is back"))
-        if gated.replaced.any():
+        if some(gated.replaced):
             long, most = gated.lost > LOST * self.rate, gated.lost >= MOST_LOST * self.rate
             lost = long if long.any() else most if 2 * most.sum() > len(most) else np.zeros_like(most)
             reasons += self._losses(gated, lost, SETTLE)
@@ -272,15 +274,15 @@ class Judgement(State):
         lasting = np.minimum(recent, self.gap)
         filled = accepted & ~moved & (self.since_gap < lasting)
         reasons: list[Reason] = []
-        if gated.replaced.any():
+        if some(gated.replaced):
             long = gated.lost > ABSORBED * self.rate
             after = gated.lost[long].max() / self.rate if long.any() else 0.0
             reasons += self._losses(gated, long, min(RECENT, after))
-        if moved.any():
+        if some(moved):
             ago = self.since_shift[moved].min()
             what = f"{self._list(moved)} moved to a new place {self._seconds(ago)} ago"
             reasons.append((what, f"in {self._seconds(recent - ago)}"))
-        if filled.any():
+        if some(filled):
             what = f"{self._list(filled)} filled in {self._seconds(self.since_gap[filled].min())} ago"
             reasons.append((what, f"in {self._seconds((lasting - self.since_gap)[filled].max())}"))
         return reasons
@@ -288,7 +290,7 @@ class Judgement(State):
     def _reasons_of_size(self, radius: Floats, wide: Bools) -> list[Reason]:
         """Return the reasons to doubt a forecast because of the size of its radius, of errors, or of innovations."""
         reasons: list[Reason] = []
-        if wide.any():
+        if some(wide):
             times = (radius[wide] / self.usual_radius[wide]).max()
             what = f"radius of {self._list(wide)} {times:.1f} times its usual size for {self._seconds(self.wide.max())}"
             reasons.append((what, f"below {WIDE:g} times"))
@@ -318,11 +320,6 @@ class Judgement(State):
 
     def _list(self, which: Bools) -> str:
         return " and ".join(name for name, named in zip(self.names, which, strict=True) if named)
-
-
-def finite(position: Floats) -> Bools:
-    """Return which channels of (channels, dimensions) have finite coordinates only."""
-    return np.asarray(np.isfinite(position).all(axis=-1))
 
 
 def _threshold(count: Counts, limits: tuple[float, float]) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quatcast.checkpoint import State
+from quatcast.safety.channels import every, some
 from quatcast.typing import Bools, Counts, Floats
 
 FROZEN = 0.9
@@ -49,7 +50,10 @@ class Repeats(State):
 
     def update(self, x: Floats, present: Bools, rate: float) -> Bools:
         """Take in a sample, and return which channels repeat their last value for longer than a moving channel does."""
-        same = present & (x == self.value).all(axis=-1)
+        same: Bools = present & np.logical_and.reduce(x == self.value, axis=-1)
+        if every(present & self.moved) and not some(same):
+            self.count, self.value = np.zeros_like(self.count), x
+            return same
         first = np.isnan(self.value).all(axis=-1)
         self.moved = self.moved | (present & ~same & ~first)
         self.count = np.where(same, self.count + 1, np.where(present, 0, self.count))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from quatcast.checkpoint import State
+from quatcast.safety.channels import norm, some
 from quatcast.typing import Bools, Counts, Floats
 
 AWAY = 6.0
@@ -19,8 +21,7 @@ LASTING = 15.0
 """Seconds for which samples must agree to be accepted however far away they are."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where the channels are expected. Arrays have one entry per channel.
 
     Attributes
@@ -85,6 +86,8 @@ class Shifts(State):
 
     def end(self, x: Floats, trusted: Bools, place: Place) -> Bools:
         """Take the offset away from channels that are back where they were before, and return which these are."""
+        if not self.offset.any():
+            return np.zeros_like(trusted)
         back = trusted & (norm(self.offset) > 0) & (norm(x - place.expected) <= place.bound)
         self.offset = np.where(back[:, None], 0.0, self.offset)
         return np.asarray(back)
@@ -99,6 +102,10 @@ class Shifts(State):
         was learnt at the old place is affected. `patience` and `lasting` are in samples. The distance is limited to a
         share of the jump.
         """
+        if not some(doubted):
+            if self.agreeing.any():
+                self.agreeing = np.where(plausible, 0, self.agreeing)
+            return np.zeros_like(doubted), np.zeros(len(doubted))
         distance = x - self.offset - place.center
         apart, jump = norm(x - self.doubtful), norm(distance)
         r, early = place.spread, place.early
@@ -122,15 +129,13 @@ class Shifts(State):
 
         Returns which channels these are after `lasting` samples, and their distances, 0 for the others.
         """
+        if not some(outside):
+            self.outside = np.zeros_like(self.outside)
+            return np.zeros_like(outside), np.zeros_like(away)
         self.outside = np.where(outside, self.outside + 1, 0)
         settled = self.outside >= lasting
         distance = np.where(settled[:, None], away, 0.0)
-        if settled.any():
+        if some(settled):
             self.offset = self.offset + distance
             self.outside = np.where(settled, 0, self.outside)
         return np.asarray(settled), distance
-
-
-def norm(x: Floats) -> Floats:
-    """Return the lengths of vectors along the last axis."""
-    return np.asarray(np.sqrt(np.sum(x * x, axis=-1)))

@@ -5,7 +5,10 @@ A sample of a few channels takes many such operations, and a call of `numpy.sum`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quatcast.typing import Bools, Floats
 
@@ -29,3 +32,28 @@ def some(which: Bools) -> bool:
 def finite(position: Floats) -> Bools:
     """Return which channels of (channels, dimensions) have finite coordinates only."""
     return np.asarray(np.logical_and.reduce(np.isfinite(position), axis=-1))
+
+
+def usable(x: Floats, sentinels: Iterable[ArrayLike], valid: tuple[ArrayLike, ArrayLike] | None) -> Bools:
+    """Return which channels of (…, channels, dimensions) hold neither a sentinel nor a value outside the valid range.
+
+    Parameters
+    ----------
+    x
+        Positions, NaN where missing.
+    sentinels, valid
+        As in `Gate`.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [1.0, 2.0, 99.0]])
+    >>> usable(x, sentinels=[0.0], valid=(-50.0, 50.0))
+    array([ True, False, False])
+    """
+    good = np.ones(x.shape[:-1], dtype=bool)
+    for sentinel in sentinels:
+        good &= (x != np.asarray(sentinel)).any(axis=-1)
+    if valid is not None:
+        low, high = (np.asarray(limit, dtype=float) for limit in valid)
+        good &= ((x >= low) & (x <= high)).all(axis=-1)
+    return good

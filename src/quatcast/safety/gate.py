@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from quatcast.checkpoint import Checkpointable
 from quatcast.forecasting.contract import LARGEST, ForecasterState, as_sample
-from quatcast.safety.channels import every, norm, some
+from quatcast.safety.channels import every, norm, some, usable
 from quatcast.safety.companions import Companions
 from quatcast.safety.one_step import ORDER, OneStep
 from quatcast.safety.repeats import Repeats
@@ -283,7 +283,9 @@ class Gate(Checkpointable):
     def _present(self, x: Floats) -> Bools:
         """Return which channels hold numbers that can be measurements."""
         present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
-        return present & self._valid(x) if self.sentinels or self.valid is not None else present
+        if self.sentinels or self.valid is not None:
+            present = present & usable(x, self.sentinels, self.valid)
+        return present
 
     def _losses(self, observed: Bools, frozen: Bools) -> Counts:
         """Return the number of samples since the last accepted one; a frozen channel was lost when it froze."""
@@ -327,16 +329,6 @@ class Gate(Checkpointable):
             # What was far outside for so long has become usual.
             state.power = np.maximum(state.power, np.sum(distance * distance, axis=-1) / AWAY**2)
         return settled
-
-    def _valid(self, x: Floats) -> Bools:
-        """Return which channels hold neither a sentinel nor a value outside the valid range."""
-        valid = np.ones(len(x), dtype=bool)
-        for sentinel in self.sentinels:
-            valid &= (x != sentinel).any(axis=-1)
-        if self.valid is not None:
-            low, high = (np.asarray(limit, dtype=float) for limit in self.valid)
-            valid &= ((x >= low) & (x <= high)).all(axis=-1)
-        return valid
 
     def _scale(self, innovation: Floats, known: Bools) -> Floats:
         """Return the running scale of innovations after those of known channels."""

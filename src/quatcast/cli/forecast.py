@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from quatcast.cli.known_faults import SENTINEL, VALID, without_known_faults
 from quatcast.safety.status import GuardedForecasts
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def forecast(
     seed: Annotated[int, Option(help="Seed of the initial weights.", min=0)] = 0,
     rate: Annotated[float | None, Option(help="Samples per second, if the file has no times.")] = None,
     dimensions: Annotated[int | None, Option(help="Columns per channel, 3 or 4.")] = None,
+    sentinel: Annotated[list[str] | None, Option(help=SENTINEL)] = None,
+    valid: Annotated[list[str] | None, Option(help=VALID)] = None,
     out: Annotated[Path, Option(help="Folder for the output.")] = Path(),
     device: Annotated[str, Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
@@ -52,6 +55,7 @@ def forecast(
     rule: Labels = "causal" if labels == "causal" else "lookahead"
     configuration = {**chosen.usual, **_settings(chosen, set_ or [])}
     recording = read_csv(file, rate=rate, dimensions=dimensions)
+    recording = without_known_faults(recording, sentinel or [], valid or [])
     if horizon > recording.duration:
         raise ValueError(f"--horizon: expected less than the {recording.duration:g} s of {file}, got {horizon:g} s")
     steps = samples_ahead(horizon, recording)

@@ -37,10 +37,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import quatcast
-from quatcast import MSE, RLS, Forecaster, Persistence, Ridge, recommended
+from quatcast import MSE, QRNN, RLS, Forecaster, Persistence, Ridge, recommended
 from quatcast.algebra.quaternion import pure, random_unit, rotation, vector
 from quatcast.data import Recording, corrupt, extmarker, simulated
-from quatcast.forecasting.recipe import SPARSE, WARMUP, experts
+from quatcast.forecasting.recipe import WARMUP, experts
 
 START = 600
 LOST = 50
@@ -54,6 +54,8 @@ ORDER_COST = 1.005
 """Largest acceptable ratio of the RMSE with the answer first to the RMSE with learning first."""
 CHECKPOINT_SIZE, CHECKPOINT_TIME = 4.0, 20.0
 """Largest acceptable size in MB of a checkpoint, and time in ms to write it."""
+SPARSE = (*range(8), *range(10, 60, 5))
+"""Delays of a linear baseline over almost six seconds."""
 BARE = "network, square error, no gate"
 Floats = NDArray[np.float64]
 
@@ -104,8 +106,8 @@ def spoil(recording: Recording, scenario: str) -> tuple[Floats, Floats]:
 
 def plain(horizon: int, rate: float, learn_first: bool) -> Forecaster:
     """Return the network of the recommended mixture alone, with the mean square error and without a gate."""
-    network = experts(horizon, rate, learn_first=learn_first).members[0]
-    assert isinstance(network, Forecaster)
+    members = experts(horizon, rate, learn_first=learn_first).members
+    network = next(m for m in members if isinstance(m, Forecaster) and isinstance(m.learner, QRNN))
     network.learner = type(network.learner)(**{**network.learner.settings(), "loss": MSE()})
     return network
 

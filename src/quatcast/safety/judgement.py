@@ -251,8 +251,8 @@ class Judgement(State):
             return f"fewer than {self.needed} recent errors known", f"when {self.needed} are known again"
         what = f"{known} of {self.needed} errors known that a radius needs after {self._seconds(self.age)}"
         # The first error matures a horizon after the first forecast.
-        waiting = max(0, self.delay - self.answered)
-        return what, f"in {self._seconds(waiting + self.needed - known)}"
+        left = max(0, self.delay - self.answered) + self.needed - known
+        return what, f"in {self._seconds(max(left, self.warmup - self.age))}"
 
     def _reasons_to_hold(self, gated: Gated, position: Floats, made: Bools) -> list[Reason]:
         self.unknown = _count(self.unknown, ~made)

@@ -283,10 +283,20 @@ def test_a_member_that_warms_up_is_left_out(truth):
     late[:100] = np.nan
     errors = [late, noise(truth, 1), noise(truth, 2)]
     mixed, weights = run(truth, errors)
-    np.testing.assert_allclose(mixed[HORIZON:100], np.mean(errors[1:], axis=0)[HORIZON:100], atol=1e-12)
-    np.testing.assert_array_equal(weights[:100], np.full((100, 3, 3), 1 / 3))
-    assert not np.isclose(weights[100:], 1 / 3).all(axis=(-2, -1)).any()
+    alone, without = run(truth, errors[1:])
+    np.testing.assert_allclose(mixed[:100], alone[:100], atol=1e-12)
+    np.testing.assert_allclose(weights[HORIZON + 1 : 100, :, 1:], without[HORIZON + 1 : 100], atol=1e-12)
+    assert not weights[HORIZON + 1 : 100, :, 0].any()
     assert np.isfinite(mixed[100:]).all()
+
+
+def test_a_member_that_joins_counts_like_the_best_one_and_then_by_its_own_errors(truth):
+    errors = [noise(truth, seed, size) for seed, size in enumerate((0.5, 1.0, 4.0))]
+    errors[0][:300] = np.nan
+    _, weights = run(truth, errors, shrinkage=0.1)
+    joined = weights[301].mean(axis=0)
+    assert 0.25 < joined[0] < 0.65 and joined[1] > joined[2]
+    assert weights[500, :, 0].min() > 0.6
 
 
 def test_without_any_forecast_there_is_none(truth):
@@ -360,7 +370,7 @@ def test_memory_is_flat(truth):
         ({"members": []}, "members: expected at least one"),
         (
             {"members": [Forecaster(RLS(), horizon=h) for h in (2, 3)]},
-            r"members: expected one horizon for all, got \[2, 3\]",
+            "members: expected the same horizons for all, got 2, 3",
         ),
         ({"members": [Forecaster(RLS(), horizon=2, labels="lookahead")]}, 'members: .*labels="causal"'),
         ({"members": [Forecaster(RLS(), horizon=2), RLS()]}, r"members\[1\]: expected horizon, begin, .* got RLS"),

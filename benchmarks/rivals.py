@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from quatcast.algebra import R
-from quatcast.forecasting.embedding import Embedding, as_delays
 from quatcast.typing import Floats
 
 TRAIN, START = 30.0, 60.0
@@ -31,8 +29,8 @@ LONG = (*range(6), 8, 12, 18, 26, 36, 46)
 class Problem:
     """Inputs (T, n) and targets (T, m) of a recording (T, channels, 3), NaN where they do not exist.
 
-    Row t of the inputs ends with sample t, and row t of the targets belongs to it. `first` is the first row whose
-    forecast is scored.
+    Row t of the inputs ends with sample t, and row t of the targets belongs to it. Targets are in units of `scale`
+    (channels, 1). `first` is the first row whose forecast is scored.
     """
 
     x: Floats
@@ -40,22 +38,32 @@ class Problem:
     rate: float
     inputs: Floats
     targets: Floats
-    embedding: Embedding
+    scale: Floats
     first: int
 
     @classmethod
     def of(cls, x: Floats, horizon: int, rate: float, lags: Any) -> Problem:
-        delays = as_delays(lags if isinstance(lags, int) else list(lags))
-        train = round(TRAIN * rate)
-        embedding = Embedding.fit(x[:train], delays, horizon, "displacement", "channel", R)
-        n, m = len(delays) * x[0].size, x[0].size
-        inputs, targets = np.full((len(x), n), np.nan), np.full((len(x), m), np.nan)
-        back = np.asarray(delays)
-        for t in range(delays[0], len(x)):
-            inputs[t] = embedding.input(x[t - back]).ravel()
-            if t + horizon < len(x):
-                targets[t] = embedding.target_of(x[t], x[t + horizon]).ravel()
-        return cls(x, horizon, rate, inputs, targets, embedding, round(START * rate) - horizon)
+        delays = sorted(range(lags) if isinstance(lags, int) else lags)
+        T, training = len(x), x[: round(TRAIN * rate)]
+
+        def size(deviations: Floats) -> Floats:
+            """Return the root mean square of each channel (channels, 1)."""
+            return np.asarray(np.sqrt(np.mean(deviations**2, axis=(0, 2)))[:, None])
+
+        level = x - training.mean(axis=0)
+        columns = [level / size(level[: len(training)])]
+        for delay in delays[1:]:
+            moved = np.full_like(x, np.nan)
+            moved[delay:] = x[:-delay] - x[delay:]
+            columns.append(moved / size(training[delay:] - training[:-delay]))
+        scale = size(training[horizon:] - training[:-horizon])
+        inputs = np.stack(columns, axis=1).reshape(T, -1)
+        inputs[: delays[-1]] = np.nan
+        targets = np.full((T, x[0].size), np.nan)
+        targets[delays[-1] : T - horizon] = ((x[horizon:] - x[:-horizon]) / scale).reshape(T - horizon, -1)[
+            delays[-1] :
+        ]
+        return cls(x, horizon, rate, inputs, targets, scale, round(START * rate) - horizon)
 
     def pairs(self, t: int) -> tuple[Floats, Floats]:
         """Return all inputs and targets that are known at sample t."""
@@ -65,8 +73,7 @@ class Problem:
     def positions(self, outputs: Floats) -> Floats:
         """Return the forecasts (T, channels, 3), row t of sample t, for outputs (T, m)."""
         made = np.full_like(self.x, np.nan)
-        for t in range(self.first, len(self.x) - self.horizon):
-            made[t + self.horizon] = self.embedding.position(self.x[t], outputs[t].reshape(1, -1))
+        made[self.horizon :] = (self.x + outputs.reshape(self.x.shape) * self.scale)[: -self.horizon]
         return made
 
 
@@ -205,7 +212,7 @@ def constant_velocity(ratio: float, damping: float, problem: Problem) -> Floats:
                 one.predict()
                 one.update(z)
             made[i] = one.x[0, 0] + reach * one.x[1, 0] - z
-        outputs[t] = made / problem.embedding.target_scale.ravel()
+        outputs[t] = (made.reshape(sample.shape) / problem.scale).ravel()
     return outputs
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """Unit of a column of times → its length in seconds."""
@@ -29,6 +30,8 @@ class FileStyle:
         8601. It is subtracted when a file is read, because the nanoseconds since 1970 do not fit into a float.
     time_decimals
         Decimals of a time in the file; None for as many as are needed.
+    header
+        Whether the file has a line with the names of the columns; "comment" if this line begins with a number sign.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class FileStyle:
     time_unit: str = "s"
     time_origin: str = ""
     time_decimals: int | None = None
+    header: Literal["yes", "comment", "no"] = "yes"
 
     def __post_init__(self) -> None:
         if self.time_unit not in (*TIME_UNITS, "iso"):

@@ -32,6 +32,8 @@ class FileStyle:
         Decimals of a time in the file; None for as many as are needed.
     header
         Whether the file has a line with the names of the columns; "comment" if this line begins with a number sign.
+    time_unit_below
+        If the units are in a line below the header, the unit of the times there; None if there is no such line.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class FileStyle:
     time_origin: str = ""
     time_decimals: int | None = None
     header: Literal["yes", "comment", "no"] = "yes"
+    time_unit_below: str | None = None
 
     def __post_init__(self) -> None:
         if self.time_unit not in (*TIME_UNITS, "iso"):

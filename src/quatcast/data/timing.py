@@ -95,8 +95,8 @@ def resample(times: Floats, values: Floats, rate: float) -> tuple[Floats, Floats
     """Interpolate rows at uneven times to an even grid that begins with the first row.
 
     A value of the grid lies on the straight line between the row before it and the row after it. It is known when the
-    row after it has arrived; rows that come later do not change it, so that a program that reads the rows one by one gets
-    the same values. It is missing (NaN) if both rows are more than one and a half sampling intervals apart.
+    row after it has arrived; rows that come later do not change it, so that a program that reads the rows one by one
+    gets the same values. It is missing (NaN) if both rows are more than one and a half sampling intervals apart.
 
     Parameters
     ----------

@@ -49,6 +49,8 @@ def write_csv(recording: Recording, path: str | os.PathLike[str]) -> None:
             names = [csv_cell(name) for name in (style.time, *(column.name for column in recording.layout()))]
             file.write("# " if style.header == "comment" else "")
             writer.writerow(names)
+        if style.header == "yes" and style.time_unit_below is not None:
+            writer.writerow([style.time_unit_below, *(column.unit for column in recording.layout())])
         for time, row in zip(write_times(recording.times, style), values.tolist(), strict=True):
             cells = [missing if math.isnan(value) else repr(value) for value in row]
             writer.writerow([time, *(cell.replace(".", ",") for cell in cells)] if comma else [time, *cells])

@@ -7,7 +7,7 @@ import math
 import re
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -143,7 +143,7 @@ def _begin(
     if lines > 0:
         notes.append(f"{lines} lines above the header ignored")
     names = [clean(unescape_cell(name.strip())) for name in names]
-    style = FileStyle(style.delimiter, style.decimal, header=kind)
+    style = replace(style, header=kind)
     has_header = kind != "no"
     names = names if has_header else [str(i + 1) for i in range(width)]
     return Rows(names, units, has_header, cells[:width], style, number, encoding, notes)

@@ -13,7 +13,7 @@ from quatcast.data.formats.cells import Rows, open_table, read_rows
 from quatcast.data.headers import NOT_COORDINATES, Group, find_groups, incomplete
 from quatcast.data.options import Options
 from quatcast.data.style import FileStyle
-from quatcast.data.times import convert, is_time_cell, time_unit
+from quatcast.data.times import UNIT_WORDS, convert, is_time_cell, time_unit
 from quatcast.data.units import split_unit
 from quatcast.typing import Floats
 
@@ -53,7 +53,7 @@ def read(path: Path, options: Options) -> Contents:
     notes = list(table.notes)
     names, units = table.names, table.units
     ignored = _indices(path, names, options.ignore, "ignore")
-    time = _time_column(path, table.names, table.first, options, ignored, notes)
+    time = _time_column(path, table, options, ignored, notes)
     plan = _plan(path, table, options, time, ignored, notes)
     wanted = sorted(
         {i for group in plan.groups for i in group.at} | ({plan.frame} if plan.frame is not None else set())
@@ -178,22 +178,26 @@ def _by_number(
     return _in_order(free, size)
 
 
-def _time_column(
-    path: Path,
-    names: Sequence[str],
-    first: Sequence[str],
-    options: Options,
-    ignored: frozenset[int],
-    notes: list[str],
-) -> int | None:
+def _time_column(path: Path, table: Rows, options: Options, ignored: frozenset[int], notes: list[str]) -> int | None:
     if options.time is not None:
-        return _index(path, names, options.time, "time")
+        return _index(path, table.names, options.time, "time")
+    names, first = table.names, table.first
     candidates = [i for i, name in enumerate(names) if i not in ignored and time_unit(name) is not None]
     candidates += [i for i, cell in enumerate(first) if is_time_cell(cell) and i not in ignored and i not in candidates]
-    # A column named t may be a coordinate of a triple such as t, x, y; a longer name is clearer.
+    if not candidates and not table.has_header and _is_trajectory(table):
+        return 0
     if len(candidates) > 1:
         notes.append(f"the times are those of the column {names[candidates[0]]!r}")
     return candidates[0] if candidates else None
+
+
+def _is_trajectory(table: Rows) -> bool:
+    """Tell whether a table without a header has eight columns, the last four of which are a unit quaternion (TUM)."""
+    try:
+        numbers = [float(cell) for cell in table.first]
+    except ValueError:
+        return False
+    return len(numbers) == 8 and abs(float(np.linalg.norm(numbers[4:])) - 1.0) <= UNIT_NORM
 
 
 def _times(
@@ -208,7 +212,8 @@ def _times(
     if time is None:
         return None, style
     try:
-        column = convert(rows.times, names[time] if rows.has_header else "", options.time_unit, style)
+        unit = options.time_unit or UNIT_WORDS.get(rows.units[time].lower())
+        column = convert(rows.times, names[time] if rows.has_header else "", unit, style)
     except ValueError as error:
         message, row = error.args
         if row is None:
@@ -216,7 +221,9 @@ def _times(
         where = f"{path}, line {rows.lines[row]}, column {time + 1} ({names[time]})"
         raise ValueError(f"{where}: {message}, got {rows.times[row].strip()!r}") from None
     notes += column.notes
-    return column.seconds, column.style if rows.has_header else replace(column.style, time="time")
+    below = rows.units[time] if any(rows.units) else None
+    made = replace(column.style, time_unit_below=below)
+    return column.seconds, made if rows.has_header else replace(made, time="time")
 
 
 def _count(

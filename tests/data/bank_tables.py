@@ -255,4 +255,27 @@ TABLES = [
         space="pose",
         notes=("no header: read as a TUM trajectory", "one pose", "since 1970"),
     ),
+    Case(
+        "date_and_time",
+        table("date,time,x,y,z", lambda t: ("2024-02-28", iso(t, "%H:%M:%S.%f"), *position(t))),
+        notes=("counted from 23:59:58", "ignored columns: date"),
+    ),
+    Case(
+        "excel_separator_and_empty_rows",
+        "sep=;\n" + table("time;hip.x;hip.y;hip.z", xyz, ";") + ";;;\n;;;\n",
+        **HIP,
+        notes=("1 lines above the header ignored",),
+    ),
+    Case(
+        "euroc_imu",
+        table(
+            "#timestamp [ns],w_RS_S_x [rad s^-1],w_RS_S_y [rad s^-1],w_RS_S_z [rad s^-1],"
+            "a_RS_S_x [m s^-2],a_RS_S_y [m s^-2],a_RS_S_z [m s^-2]",
+            lambda t: (f"{1403636580838555648 + round(1e9 * t)}", *position(t), *position(t, 1)),
+        ),
+        channels=("w_RS_S", "a_RS_S"),
+        units=("rad s^-1", "m s^-2"),
+        space="vector",
+        notes=("since 1970",),
+    ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 from bank import Case, Unclear, matrix, position, quaternion, times
@@ -56,7 +57,7 @@ def vicon(devices: bool = False, separator: str = ",") -> str:
     return "\n".join(lines).replace(",", separator) + "\n\n"
 
 
-def qualisys(header: bool, bodies: bool = False, lost: tuple[int, ...] = ()) -> str:
+def qualisys(header: bool, bodies: bool = False, lost: tuple[int, ...] = (), by_rows: bool = False) -> str:
     """Return an export of QTM with two markers, or with a rigid body."""
     lines = [
         "NO_OF_FRAMES\t40",
@@ -77,8 +78,8 @@ def qualisys(header: bool, bodies: bool = False, lost: tuple[int, ...] = ()) -> 
         lines.append("\t".join(["Frame", "Time", *columns]))
     for k, t in enumerate(times()):
         m = matrix(t)
-        turned = [m[i][j] for j in range(3) for i in range(3)]
-        cells = [*position(t), 0.0, 0.0, 57.3 * t, 0.1, *turned] if bodies else [*position(t), *position(t, 1)]
+        turned = [m[i][j] if by_rows else m[j][i] for i in range(3) for j in range(3)]
+        cells = [*position(t), 0.0, 0.0, math.degrees(t), 0.1, *turned] if bodies else [*position(t), *position(t, 1)]
         cells = [0.0] * 3 + cells[3:] if k in lost else cells
         lines.append("\t".join([*([str(k + 1), f"{t:.5f}"] if header else []), *(f"{cell:.12g}" for cell in cells)]))
     return "\r\n".join(lines) + "\r\n"
@@ -168,6 +169,15 @@ TOOLS = [
     Case(
         "qualisys_rigid_body",
         qualisys(header=True, bodies=True),
+        "tsv",
+        channels=("probe",),
+        units=("mm",),
+        space="pose",
+        notes=("millimetres", "rotation matrices"),
+    ),
+    Case(
+        "qualisys_rigid_body_by_rows",
+        "FILE_VERSION\t2.0.0\r\n" + qualisys(header=True, bodies=True, by_rows=True),
         "tsv",
         channels=("probe",),
         units=("mm",),

@@ -77,4 +77,11 @@ UNCLEAR = [
         table("time,x,y,z", xyz).replace("\n1.5,2.5", "\n1.5,inf", 1),
         ("line 17, column 2 (x)", "expected a finite number"),
     ),
+    Unclear(
+        "whole_numbers_without_unit", table("time,x,y,z", lambda t: (f"{50 * t:.0f}", *position(t))), ("--time-unit",)
+    ),
+    Unclear(
+        "counter_called_t", table("t,x,y,z", lambda t: (f"{10 * t:.0f}", *position(t))), ("--ignore 't'", "the rate")
+    ),
+    Unclear("excel_workbook", b"PK\x03\x04" + bytes(100), ("an Excel workbook",), "xlsx"),
 ]

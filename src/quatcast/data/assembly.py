@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 
@@ -60,9 +61,9 @@ def _named(tracks: Sequence[Track]) -> list[Track]:
     """Give a name to the channels that have none, and different names to all."""
     taken: dict[str, int] = {}
     made = []
-    lonely = sum(not track.name for track in tracks)
-    for number, track in enumerate(tracks, start=1):
-        name = track.name or f"channel{number if lonely > 1 or number > 1 else 1}"
+    numbers = count(1)
+    for track in tracks:
+        name = track.name or f"channel{next(numbers)}"
         taken[name] = taken.get(name, 0) + 1
         made.append(replace(track, name=name if taken[name] == 1 else f"{name} {taken[name]}"))
     return made

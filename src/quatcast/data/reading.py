@@ -16,6 +16,13 @@ from quatcast.data.text import head_of
 
 FORMATS: tuple[ModuleType, ...] = (c3d, xdf, metaimage, motive, vicon, qualisys, table)
 """Formats in the order in which they are tried; a text table is what nothing else recognises."""
+ARCHIVES = {
+    b"PK\x03\x04": "an Excel workbook or another zip archive",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"\x1f\x8b": "a compressed file",
+    b"\x89HDF": "an HDF5 file",
+}
+"""First bytes of files that people try, and what they are."""
 
 
 def read(
@@ -165,6 +172,11 @@ def read_csv(
 def read_contents(path: Path, options: Options) -> Contents:
     """Read a file with the first format that recognises it."""
     head = head_of(path)
+    for mark, kind in ARCHIVES.items():
+        if head.startswith(mark):
+            raise ValueError(
+                f"{path}: expected a text table or a recording, got {kind}; save or unpack it as a text file"
+            )
     reader = next(one for one in FORMATS if one.recognises(head))
     contents: Contents = reader.read(path, options)
     return contents

@@ -130,10 +130,17 @@ def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...
             return unit, (f"{name}: read as {unit} since 1970",)
     steps = np.diff(numbers)
     step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
-    if not SLOWEST <= 1.0 / step <= FASTEST:
+    # Whole numbers may count seconds, milliseconds or samples.
+    counts = (
+        len(steps) > 0
+        and bool((steps > 0).all())
+        and all(value is None or value.as_tuple().exponent == 0 for value in values)
+    )
+    if counts or not SLOWEST <= 1.0 / step <= FASTEST:
         raise ValueError(
-            f"the unit of the column {name!r} is not clear: a step of {step:g} s would be {1 / step:g} Hz; "
-            f"give the unit, for example time_unit='ms' (--time-unit ms)",
+            f"the unit of the column {name!r} is not clear: a step of {step:g} s would be {1 / step:g} Hz; give the "
+            f"unit, for example time_unit='ms' (--time-unit ms), or ignore the column (--ignore {name!r}) and give the "
+            "rate",
             None,
         )
     exact = name.strip().lower() in ("time", "times", "t", "")

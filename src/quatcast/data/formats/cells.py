@@ -92,6 +92,8 @@ def read_rows(path: Path, table: Rows, wanted: list[int], time: int | None) -> R
             cells.pop()
         if len(cells) != width:
             raise ValueError(f"{path}, line {number}: expected {width} columns, got {len(cells)}")
+        if not any(map(str.strip, cells)):
+            continue
         chosen = [cells[i] for i in wanted]
         try:
             row = [float(cell.replace(",", ".") if comma else cell) for cell in chosen]

@@ -1,8 +1,8 @@
 """TSV exports of Qualisys Track Manager: lines with a key and values, then one row per frame.
 
 A 3D export has the markers; markers that were not seen are empty or exactly zero. A 6DOF export has rigid bodies with
-position, Euler angles, residual and the nine elements of the rotation matrix column by column, of which position and
-matrix are read. Qualisys exports millimetres.
+position, Euler angles, residual and the nine elements of the rotation matrix, of which position and matrix are read.
+The angles tell whether the matrix is stored by columns or by rows. Qualisys exports millimetres.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from quatcast.typing import Floats
 
 BODY = 16
 """Columns of a rigid body: X Y Z, three angles, residual, nine elements of the matrix."""
+ANGLES_AGREE = 0.02
+"""Largest mean difference between the elements of the matrix and those computed from the angles."""
 Row = tuple[int, list[str]]
 
 
 def recognises(head: bytes) -> bool:
     """Tell whether a file begins with the keys of Qualisys."""
-    return head.removeprefix(b"\xef\xbb\xbf").startswith(b"NO_OF_FRAMES")
+    return head.removeprefix(b"\xef\xbb\xbf").startswith((b"NO_OF_FRAMES", b"FILE_VERSION"))
 
 
 def read(path: Path, options: Options) -> Contents:
@@ -55,7 +57,9 @@ def read(path: Path, options: Options) -> Contents:
         (name, start + i * width, values[:, start + i * width : start + (i + 1) * width])
         for i, name in enumerate(names)
     ]
-    tracks = [_body(name, at, block) if bodies else _marker(name, at, block, notes) for name, at, block in blocks]
+    tracks = [
+        _body(name, at, block, notes) if bodies else _marker(name, at, block, notes) for name, at, block in blocks
+    ]
     if bodies:
         notes.append(
             "orientations are converted from the rotation matrices to quaternions; angles and residuals are ignored"
@@ -97,12 +101,31 @@ def _marker(name: str, at: int, values: Floats, notes: list[str]) -> Track:
     return Track(name, "position", values, tuple(f"{name} {axis}" for axis in "XYZ"), (at, at + 1, at + 2), "mm")
 
 
-def _body(name: str, at: int, values: Floats) -> Track:
+def _body(name: str, at: int, values: Floats, notes: list[str]) -> Track:
     lost = (values[:, :3] == 0.0).all(axis=1) | np.isnan(values[:, 7:]).any(axis=1)
-    matrices = values[:, 7:].reshape(-1, 3, 3).swapaxes(1, 2)
+    matrices = values[:, 7:].reshape(-1, 3, 3)
+    if _by_columns(name, values[~lost], notes):
+        matrices = matrices.swapaxes(1, 2)
     poses = np.hstack([values[:, :3], quaternions(matrices)])
     poses[lost] = np.nan
     return Track(name, "pose", poses, (), tuple(range(at, at + 7)), "mm")
+
+
+def _by_columns(name: str, values: Floats, notes: list[str]) -> bool:
+    """Tell whether a rotation matrix is stored column by column, by the angles beside it.
+
+    In the standard definition, R = Rx(roll) Ry(pitch) Rz(yaw), whose first row ends with
+    -cos(pitch) sin(yaw), sin(pitch).
+    """
+    pitch, yaw = np.radians(values[:, 4]), np.radians(values[:, 5])
+    expected = np.stack([-np.cos(pitch) * np.sin(yaw), np.sin(pitch)], axis=1)
+    columns, rows = (
+        float(np.abs(values[:, at] - expected).mean()) if len(values) else 0.0 for at in ([10, 13], [8, 9])
+    )
+    if min(columns, rows) > ANGLES_AGREE or abs(columns - rows) < ANGLES_AGREE:
+        notes.append(f"{name}: the angles do not tell how the rotation matrix is stored; read column by column")
+        return True
+    return columns < rows
 
 
 def _is_number(cell: str) -> bool:

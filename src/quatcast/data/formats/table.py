@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from quatcast.data.times import UNIT_WORDS, convert, is_time_cell, time_unit
 from quatcast.data.units import split_unit
 from quatcast.typing import Floats
 
+DAY = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d[-/.]\d{4}")
+"""A date without a time of day, which tells nothing about the sampling."""
 UNIT_NORM = 0.05
 """Largest deviation of the norm of a quaternion from 1."""
 UNIT_SHARE = 0.99
@@ -182,7 +185,11 @@ def _time_column(path: Path, table: Rows, options: Options, ignored: frozenset[i
     if options.time is not None:
         return _index(path, table.names, options.time, "time")
     names, first = table.names, table.first
-    candidates = [i for i, name in enumerate(names) if i not in ignored and time_unit(name) is not None]
+    candidates = [
+        i
+        for i, name in enumerate(names)
+        if i not in ignored and time_unit(name) is not None and not DAY.fullmatch(first[i].strip())
+    ]
     candidates += [i for i, cell in enumerate(first) if is_time_cell(cell) and i not in ignored and i not in candidates]
     if not candidates and not table.has_header and _is_trajectory(table):
         return 0

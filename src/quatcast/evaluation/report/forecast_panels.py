@@ -20,6 +20,8 @@ from quatcast.typing import Floats
 
 MAX_COORDINATES = 24
 """Most coordinates in a figure; the title says if there are more."""
+MAX_UNKNOWN = 6
+"""Most channels without a unit whose errors are shown one by one."""
 MAX_POINTS = 110_000
 """Most points of all lines of a figure."""
 COLOURS = {"actual": "#333333", "forecast": "#D55E00", "persistence": "#56B4E9", "status": "#009E73"}
@@ -133,10 +135,8 @@ def _band(
 def _errors(recording: Recording, positions: Floats, still: Floats, points: int) -> list[Panel]:
     """Return one panel per unit with the errors: the root mean square over the channels at each time."""
     space = space_of(recording)
-    units = row_units(recording)
     panels = []
-    for unit in dict.fromkeys(units):
-        rows = [i for i, other in enumerate(units) if other == unit]
+    for unit, rows, name_of_group in error_groups(recording):
         lines = []
         for name, made in (("persistence", still), ("forecast", positions)):
             squared = space.distance(made, recording.positions)[:, rows] ** 2
@@ -144,7 +144,7 @@ def _errors(recording: Recording, positions: Floats, still: Floats, points: int)
             mean = np.where(counted, squared, 0.0).sum(axis=1) / np.maximum(counted.sum(axis=1), 1)
             error = np.where(counted.any(axis=1), np.sqrt(mean), np.nan)
             lines.append(Line(name, *decimate(recording.times, error, points)))
-        panels.append(Panel("error", unit, lines))
+        panels.append(Panel(f"error {name_of_group}".rstrip(), unit, lines))
     return panels
 
 
@@ -159,6 +159,27 @@ def row_units(recording: Recording) -> tuple[str, ...]:
     if recording.space == "orientation":
         return ("rad",) * len(recording.channels)
     return recording.units + (("rad",) * len(recording.channels) if recording.space == "pose" else ())
+
+
+def error_groups(recording: Recording) -> list[tuple[str, list[int], str]]:
+    """Return unit, rows and name of each group of errors that may be averaged.
+
+    Rows of the same known unit are one group. Channels without a unit may be of different kinds, so that each is a
+    group of its own, unless there are more than six. The name is empty if there is one group only.
+
+    Examples
+    --------
+    >>> recording = Recording("r", np.zeros((2, 2, 3)), [0, 1], rate=1.0, channels=("tumour", "angle"))
+    >>> error_groups(recording)
+    [('', [0], '(tumour)'), ('', [1], '(angle)')]
+    """
+    units = row_units(recording)
+    names = space_of(recording).names(recording.channels)
+    apart = units.count("") <= MAX_UNKNOWN
+    keys = [unit or (f"\0{i}" if apart else "") for i, unit in enumerate(units)]
+    groups = [[i for i, other in enumerate(keys) if other == key] for key in dict.fromkeys(keys)]
+    single = len(groups) == 1
+    return [(units[rows[0]], rows, "" if single else f"({', '.join(names[i] for i in rows)})") for rows in groups]
 
 
 def _status(recording: Recording, forecasts: Forecasts, points: int) -> list[Panel]:

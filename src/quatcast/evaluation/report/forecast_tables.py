@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from quatcast.data.times import write_times
 from quatcast.escaping import csv_cell
 from quatcast.evaluation.in_space import persistence, space_of
 from quatcast.evaluation.protocol import scaling_samples, validation_samples
-from quatcast.evaluation.report.forecast_panels import row_units
+from quatcast.evaluation.report.forecast_panels import error_groups, row_units
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.status import GuardedForecasts, Status
 
@@ -43,14 +42,12 @@ def verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
     first = recording.times[int(np.argmax(both.any(axis=1)))] - recording.times[0]
     rule = "" if forecasts.labels == "causal" else " with look-ahead labels"
     parts = []
-    units = row_units(recording)
-    for unit in dict.fromkeys(units):
-        rows = [i for i, other in enumerate(units) if other == unit]
+    for unit, rows, group in error_groups(recording):
         if not both[:, rows].any():
             continue
         own, other = (float(np.sqrt(np.mean(error[:, rows][both[:, rows]] ** 2))) for error in errors)
         word = f" {unit}" if unit else ""
-        where = f" ({', '.join(_names(recording, rows))})" if len(set(units)) > 1 else ""
+        where = f" {group}" if group else ""
         parts.append(f"RMSE {own:.3g}{word} by {name}{rule}, {other:.3g}{word} by persistence{where}")
     return f"{recording.name}: {'; '.join(parts)}, from {first:.4g} s on"
 
@@ -59,11 +56,6 @@ def _start(recording: Recording) -> int:
     """Return the index of the first sample that is scored."""
     long = len(recording) >= 2 * validation_samples(recording.rate)
     return validation_samples(recording.rate) if long else scaling_samples(recording.rate)
-
-
-def _names(recording: Recording, rows: Sequence[int]) -> list[str]:
-    names = space_of(recording).names(recording.channels)
-    return [names[i] for i in rows]
 
 
 def write_status(recording: Recording, forecasts: GuardedForecasts, path: Path) -> None:

@@ -168,7 +168,10 @@ def test_times_of_other_units_and_uneven_ones(folder: Path, capfd: pytest.Captur
             ["short.csv"],
             "recording 'short': expected more than 35.5 s, because recommended makes its first forecast after",
         ),
-        (["short.csv", "--predictor", "LMS"], "recording 'short'"),
+        (
+            ["short.csv", "--predictor", "LMS"],
+            "recording 'short': expected at least 30 s, to which LMS fits its scaling, got 9.9 s",
+        ),
         (["quality.csv"], "--columns"),
         (["walk.csv", "--channels", "knee"], "channels: expected some of hip in walk.csv, got 'knee'"),
         (["walk.csv", "--figure", "docx"], "--figure: expected some of html, svg, pdf, png, or none, got 'docx'"),
@@ -224,3 +227,12 @@ def test_names_from_files_are_harmless_everywhere(folder: Path, capfd: pytest.Ca
         with file.open(newline="") as lines:
             assert not any(cell.startswith(("=", "+", "@")) for row in csv.reader(lines) for cell in row)
     assert "<img" not in next(folder.glob("a-*.html")).read_text()
+
+
+def test_the_advice_for_short_files_works(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("a.csv").write_text(table("time,x,y,z", motion(60)))
+    assert run(["forecast", "a.csv", "--figure", "none"]) == 2
+    assert "(--predictor constant-velocity)" in capfd.readouterr().err
+    assert run(["forecast", "a.csv", "--predictor", "constant-velocity", "--figure", "none"]) == 0
+    made = read("a-constant-velocity-causal-0.5s.csv")
+    assert np.isfinite(made.positions[10:]).all()

@@ -1,5 +1,7 @@
 """Files that would fill the memory or confuse a terminal: refused quickly, in one line, in bounded memory."""
 
+import importlib.util
+import random
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -7,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bank_tables import TABLES
+from bank_tools import TOOLS
 
 from quatcast.data import read, write_csv
 from quatcast.data.text import MAX_LINE
@@ -101,3 +105,42 @@ def test_names_are_no_formulas(name: str, tmp_path: Path) -> None:
     again = read(tmp_path / "b.csv")
     assert again.channels == (name,)
     np.testing.assert_array_equal(again.positions, recording.positions)
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """Return a file with a few random changes: bytes removed, inserted, repeated or cut off, lines lost."""
+    made = bytearray(data)
+    for _ in range(rng.randint(1, 5)):
+        i, kind = rng.randrange(len(made) + 1), rng.randrange(5)
+        if kind == 0:
+            del made[i : i + rng.randint(1, 20)]
+        elif kind == 1:
+            made[i:i] = rng.choice(
+                [b",", b";", b"\n", b'"', b"1e400", b"\x00", b"\xff", b"[", b"#", b"2024-13-45T99:99:99", b"9" * 30]
+            )
+        elif kind == 2:
+            made[i:i] = made[max(0, i - rng.randint(1, 100)) : i]
+        elif kind == 3:
+            del made[i:]
+        else:
+            lines = made.split(b"\n")
+            lines.pop(rng.randrange(len(lines)))
+            made = bytearray(b"\n".join(lines))
+    return bytes(made)
+
+
+def test_damaged_files_give_a_recording_or_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(0)
+    cases = [case for case in [*TABLES, *TOOLS] if not case.needs or importlib.util.find_spec(case.needs)]
+    read_ones, messages = 0, []
+    for case in cases * 5:
+        path = tmp_path / f"damaged.{case.suffix}"
+        path.write_bytes(damaged(case.data, rng))
+        try:
+            read(path, **case.options)
+            read_ones += 1
+        except ValueError as error:
+            messages.append(str(error))
+    assert all("\n" not in message and len(message) < 1200 for message in messages)
+    assert 0 < read_ones < 5 * len(cases)
+    assert capfd.readouterr().err == ""

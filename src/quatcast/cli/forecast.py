@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FIGURES = ("html", "svg", "pdf", "png")
 """Formats of figures."""
+SOONER = "use a longer file, or a predictor that starts sooner (--predictor constant-velocity)"
 
 
 def forecast(
@@ -123,8 +124,7 @@ def _check_length(recording: Recording, predictor: Predictor, horizon: float) ->
     if recording.duration < needed:
         raise ValueError(
             f"recording {recording.name!r}: expected more than {needed:.3g} s, because {predictor.name} makes its "
-            f"first forecast after {predictor.warmup:.3g} s, got {recording.duration:.3g} s; use a longer file, or a "
-            "predictor that starts sooner (--predictor persistence)"
+            f"first forecast after {predictor.warmup:.3g} s, got {recording.duration:.3g} s; {SOONER}"
         )
 
 
@@ -143,8 +143,7 @@ def _write(
 
     if not np.isfinite(forecasts.positions).any():
         raise ValueError(
-            f"recording {recording.name!r}: {predictor} made no forecast in {recording.duration:.3g} s; use a longer "
-            "recording, or another predictor (--predictor persistence)"
+            f"recording {recording.name!r}: {predictor} made no forecast in {recording.duration:.3g} s; {SOONER}"
         )
     out.mkdir(parents=True, exist_ok=True)
     table = out / f"{stem}.csv"
@@ -212,7 +211,7 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
 
     from quatcast.cli.terminal import ProgressDisplay
     from quatcast.evaluation.in_space import run_in_space
-    from quatcast.evaluation.protocol import scaling_samples
+    from quatcast.evaluation.protocol import SCALING, scaling_samples
 
     count = min(scaling_samples(recording.rate), len(recording))
     beginning = replace(recording, positions=recording.positions[:count], times=recording.times[:count])
@@ -227,4 +226,9 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
                 display.update("forecasting", min(time.monotonic() - began, 0.99 * expected), expected)
             return running.result()
     except ValueError as error:
+        if len(recording) < scaling_samples(recording.rate):
+            raise ValueError(
+                f"recording {recording.name!r}: expected at least {SCALING:g} s, to which {predictor.name} fits its "
+                f"scaling, got {recording.duration:.3g} s; {SOONER}"
+            ) from error
         raise ValueError(f"recording {recording.name!r}: {error}") from error

@@ -1,10 +1,15 @@
-"""Rotation matrices as unit quaternions."""
+"""Unit quaternions: how to recognise them, and how to compute them from rotation matrices."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from quatcast.typing import Floats
+
+UNIT_NORM = 0.05
+"""Largest deviation of the norm of a quaternion from 1."""
+UNIT_SHARE = 0.99
+"""Share of the rows of an orientation that must have a norm of 1."""
 
 
 def quaternions(matrices: Floats) -> Floats:
@@ -38,6 +43,25 @@ def quaternions(matrices: Floats) -> Floats:
     q = rows[np.arange(len(m)), best]
     q = q / np.linalg.norm(q, axis=1, keepdims=True)
     return _continuous(q)
+
+
+def norms_of(values: Floats) -> Floats:
+    """Return the finite norms of rows (rows, 4)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.linalg.norm(values, axis=1)
+    return np.asarray(norms[np.isfinite(norms)])
+
+
+def are_unit(values: Floats) -> bool:
+    """Tell whether rows (rows, 4) are unit quaternions: at least 99 % have a norm within 5 % of 1.
+
+    Examples
+    --------
+    >>> are_unit(np.array([[0.6, 0.8, 0.0, 0.0]])), are_unit(np.array([[1.0, 2.0, 3.0, 4.0]]))
+    (True, False)
+    """
+    norms = norms_of(values)
+    return bool(len(norms)) and float(np.mean(np.abs(norms - 1.0) <= UNIT_NORM)) >= UNIT_SHARE
 
 
 def _continuous(q: Floats) -> Floats:

@@ -33,6 +33,8 @@ UNIT_WORDS = {
 
 UNIX = (978_307_200.0, 4_102_444_800.0)
 """Seconds since 1970 that are taken for dates: from 2001 to 2100."""
+LATEST = Decimal(10) ** 20
+"""Largest number in a column of times; in nanoseconds it is in the year 5138."""
 SLOWEST, FASTEST = 0.1, 20_000.0
 """Sampling rates in Hz that a column without a unit may have in seconds; others need the unit."""
 
@@ -103,9 +105,15 @@ def convert(cells: Sequence[str], name: str, given: str | None, style: FileStyle
     fixed = max(decimals, 0) if unit != "s" or start else None
     made = replace(style, time=name, time_unit=unit, time_origin=str(start) if start else "", time_decimals=fixed)
     if start:
-        when = datetime.fromtimestamp(float(start * Decimal(str(scale))), UTC)
-        notes = (*notes, f"{name}: times since 1970, counted from {when:%Y-%m-%d %H:%M:%S} UTC")
+        notes = (*notes, f"{name}: {_origin(float(start * Decimal(str(scale))))}")
     return TimeColumn(seconds, made, notes)
+
+
+def _origin(seconds: float) -> str:
+    """Describe the time at which the times of a recording begin."""
+    if UNIX[0] <= seconds <= UNIX[1]:
+        return f"times since 1970, counted from {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"times are counted from {seconds:.10g} s"
 
 
 def _decimal(cell: str, row: int, mark: str) -> Decimal | None:
@@ -116,7 +124,7 @@ def _decimal(cell: str, row: int, mark: str) -> Decimal | None:
         value = Decimal(text)
     except InvalidOperation:
         value = Decimal("Infinity")
-    if not value.is_finite():
+    if not value.is_finite() or abs(value) > LATEST:
         raise ValueError("expected a time", row)
     return value
 

@@ -13,6 +13,7 @@ from quatcast.data.contents import Contents, Track
 from quatcast.data.formats.cells import Rows, open_table, read_rows
 from quatcast.data.headers import NOT_COORDINATES, Group, find_groups, incomplete
 from quatcast.data.options import Options
+from quatcast.data.rotations import UNIT_NORM, are_unit, norms_of
 from quatcast.data.style import FileStyle
 from quatcast.data.times import UNIT_WORDS, convert, is_time_cell, time_unit
 from quatcast.data.units import split_unit
@@ -20,10 +21,6 @@ from quatcast.typing import Floats
 
 DAY = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d[-/.]\d{4}")
 """A date without a time of day, which tells nothing about the sampling."""
-UNIT_NORM = 0.05
-"""Largest deviation of the norm of a quaternion from 1."""
-UNIT_SHARE = 0.99
-"""Share of the rows of an orientation that must have a norm of 1."""
 
 
 @dataclass(frozen=True)
@@ -271,9 +268,7 @@ def _kind(name: str, group: Group, values: Floats, options: Options, notes: list
     """Tell whether four coordinates are an orientation or another 4-D signal, by their norms."""
     if options.space in ("vector", "position"):
         return "vector"
-    norms = np.linalg.norm(values, axis=1)
-    norms = norms[np.isfinite(norms)]
-    is_unit = bool(len(norms)) and float(np.mean(np.abs(norms - 1.0) <= UNIT_NORM)) >= UNIT_SHARE
+    norms, is_unit = norms_of(values), are_unit(values)
     if options.space in ("orientation", "pose") and not is_unit and len(norms):
         raise ValueError(
             f"space: expected unit quaternions in channel {name!r}, got norms from {norms.min():.3g} to "

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import numpy as np
 from quatcast.data.contents import Contents, Track
 from quatcast.data.headers import find_groups
 from quatcast.data.options import Options
+from quatcast.data.rotations import are_unit
 from quatcast.data.text import clean
 from quatcast.data.units import split_unit
 
@@ -19,6 +23,8 @@ TYPES = {
     "orientationd": "qz",
 }  # fmt: skip
 """Types of channels in the motion capture convention of LSL → ends of column names."""
+MAX_COMPLAINTS = 5
+"""Most warnings of pyxdf that become notes."""
 UNITS = {"meters": "m", "millimeters": "mm", "normalized": "", "quaternion": ""}
 
 
@@ -33,10 +39,14 @@ def read(path: Path, options: Options) -> Contents:
         import pyxdf
     except ImportError:
         raise ImportError(f"{path}: XDF files need the package pyxdf; install quatcast[xdf]") from None
+    complaints: list[str] = []
     try:
-        streams, _ = pyxdf.load_xdf(str(path))
+        with _listening(complaints):
+            streams, _ = pyxdf.load_xdf(str(path))
     except Exception as error:
-        raise ValueError(f"{path}: expected an XDF file, got one that pyxdf cannot read ({error})") from None
+        raise ValueError(
+            f"{path}: expected an XDF file, got one that pyxdf cannot read ({clean(str(error))})"
+        ) from None
     found = {name: contents for stream in streams for name, contents in _stream(path, stream)}
     if not found:
         raise ValueError(f"{path}: expected a stream with channels named x, y, z, got none")
@@ -50,7 +60,28 @@ def read(path: Path, options: Options) -> Contents:
         raise ValueError(
             f"{path}: expected one stream with coordinates, got {listed}; name its channels (--channels …)"
         )
-    return next(iter(found.values()))
+    contents = next(iter(found.values()))
+    contents.notes.extend(complaints[:MAX_COMPLAINTS])
+    return contents
+
+
+@contextmanager
+def _listening(complaints: list[str]) -> Iterator[None]:
+    """Collect the warnings of pyxdf about damaged files, which it would print otherwise."""
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            complaints.append(f"pyxdf: {clean(record.getMessage())}")
+
+    logger, collector = logging.getLogger("pyxdf"), Collector(logging.WARNING)
+    before = logger.propagate
+    logger.addHandler(collector)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(collector)
+        logger.propagate = before
 
 
 def _stream(path: Path, stream: dict[str, Any]) -> list[tuple[str, Contents]]:
@@ -64,8 +95,7 @@ def _stream(path: Path, stream: dict[str, Any]) -> list[tuple[str, Contents]]:
     tracks = []
     for group in find_groups(names):
         block = values[:, group.at].astype(float)
-        norms = np.linalg.norm(block, axis=1)
-        is_turn = len(group.at) == 4 and bool(np.nanmedian(np.abs(norms - 1.0)) < 0.05)
+        is_turn = len(group.at) == 4 and are_unit(block)
         space = "orientation" if is_turn else "vector" if len(group.at) == 4 or group.sensor else "position"
         columns = tuple(names[i] for i in group.at)
         unit = "" if is_turn else units[group.at[0]]

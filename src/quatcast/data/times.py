@@ -33,8 +33,8 @@ UNIT_WORDS = {
 
 UNIX = (978_307_200.0, 4_102_444_800.0)
 """Seconds since 1970 that are taken for dates: from 2001 to 2100."""
-LATEST = Decimal(10) ** 20
-"""Largest number in a column of times; in nanoseconds it is in the year 5138."""
+DIGITS = 20
+"""Most digits of a whole number in a column of times; the nanoseconds since 1970 have 19."""
 SLOWEST, FASTEST = 0.1, 20_000.0
 """Sampling rates in Hz that a column without a unit may have in seconds; others need the unit."""
 
@@ -124,7 +124,7 @@ def _decimal(cell: str, row: int, mark: str) -> Decimal | None:
         value = Decimal(text)
     except InvalidOperation:
         value = Decimal("Infinity")
-    if not value.is_finite() or abs(value) > LATEST:
+    if not value.is_finite() or value.adjusted() >= DIGITS:
         raise ValueError("expected a time", row)
     return value
 

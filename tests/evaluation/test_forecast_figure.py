@@ -43,7 +43,7 @@ def test_panels_show_what_the_file_calls_them() -> None:
     contents = forecast_panels(recording, guarded(recording), predictor="LMS")
     labels = [panel.label for panel in contents.panels]
     coordinates = ["p_z [m]", "p_x [m]", "p_y [m]", "r_z [deg]", "r_y [deg]", "r_x [deg]"]
-    assert labels == [*coordinates, "error [m]", "error [deg]", "status"]
+    assert labels == [*coordinates, "error (channel1) [m]", "error (channel2) [deg]", "status"]
     assert contents.title == "walk: forecasts by LMS 0.5 s ahead, causal labels"
     first = contents.panels[0]
     assert [line.name for line in first.lines] == ["actual", "persistence", "forecast"]

@@ -89,8 +89,8 @@ def forecast(
     steps = samples_ahead(horizon, recording)
     _note(rounded_horizons([horizon], [recording]))
     _check_length(recording, chosen, horizon)
-    names = space_of(recording).names(recording.channels)
-    batch = Batch([configuration], [seed], steps, recording.rate, rule, device, names)
+    names = recording.channels if chosen.takes_spaces else space_of(recording).names(recording.channels)
+    batch = Batch([configuration], [seed], steps, recording.rate, rule, device, names, recording.space)
     forecasts = _forecast(recording, chosen, batch)
     _write(recording, forecasts, chosen.name, out, f"{recording.name}-{chosen.name}-{labels}-{horizon:g}s", formats)
 
@@ -213,15 +213,16 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
     from quatcast.evaluation.in_space import run_in_space
     from quatcast.evaluation.protocol import SCALING, scaling_samples
 
+    takes = {"takes_missing": predictor.takes_missing, "takes_spaces": predictor.takes_spaces}
     count = min(scaling_samples(recording.rate), len(recording))
     beginning = replace(recording, positions=recording.positions[:count], times=recording.times[:count])
     try:
         began = time.monotonic()
-        run_in_space(predictor.build(batch), beginning, predictor.takes_missing)
+        run_in_space(predictor.build(batch), beginning, **takes)
         expected = (time.monotonic() - began) * len(recording) / count
         with ThreadPoolExecutor(1) as executor, ProgressDisplay() as display:
             began = time.monotonic()
-            running = executor.submit(run_in_space, predictor.build(batch), recording, predictor.takes_missing)
+            running = executor.submit(run_in_space, predictor.build(batch), recording, **takes)
             while wait([running], timeout=0.2).not_done:
                 display.update("forecasting", min(time.monotonic() - began, 0.99 * expected), expected)
             return running.result()

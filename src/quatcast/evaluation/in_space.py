@@ -27,7 +27,9 @@ def space_of(recording: Recording) -> Space:
     return find_space(recording.space, recording.rate)
 
 
-def run_in_space(forecaster: RecordingForecaster, recording: Recording, takes_missing: bool) -> Forecasts:
+def run_in_space(
+    forecaster: RecordingForecaster, recording: Recording, *, takes_missing: bool, takes_spaces: bool = False
+) -> Forecasts:
     """Forecast a recording of any space.
 
     The samples are converted to coordinates, forecast there, and converted back with what was known when each forecast
@@ -41,6 +43,8 @@ def run_in_space(forecaster: RecordingForecaster, recording: Recording, takes_mi
         The recording.
     takes_missing
         Whether the forecaster accepts missing samples; otherwise they are filled with the last observed ones.
+    takes_spaces
+        Whether the forecaster accepts orientations and poses; otherwise they are converted.
 
     Examples
     --------
@@ -52,7 +56,7 @@ def run_in_space(forecaster: RecordingForecaster, recording: Recording, takes_mi
     array([[1., 0., 0., 0.]])
     """
     positions = recording.positions
-    if recording.space in ("position", "vector"):
+    if takes_spaces or recording.space in ("position", "vector"):
         made = forecaster.run(positions if takes_missing else forward_fill(positions))
         return replace(made, positions=made.positions.reshape(positions.shape))
     space, rows = space_of(recording), positions if takes_missing else forward_fill(positions)

@@ -121,10 +121,10 @@ def _band(
     recording: Recording, forecasts: Forecasts, positions: Floats, channel: int, axis: int, points: int
 ) -> tuple[Floats, Floats, Floats] | None:
     """Return the edges of the radius around a coordinate; the radius of an orientation is an angle and has none."""
-    radius = getattr(forecasts, "radius", None)
+    radius = radius_rows(recording, forecasts)
     if radius is None or recording.space == "orientation" or (recording.space == "pose" and axis > 2):
         return None
-    width = np.asarray(radius).reshape(-1, len(recording), np.shape(radius)[-1])[0][:, channel]
+    width = radius[:, channel]
     middle = positions[:, channel, axis]
     x, low = decimate(recording.times, middle - width, points)
     # Both edges at the same times, so that the area between them can be filled.
@@ -146,6 +146,16 @@ def _errors(recording: Recording, positions: Floats, still: Floats, points: int)
             lines.append(Line(name, *decimate(recording.times, error, points)))
         panels.append(Panel(f"error {name_of_group}".rstrip(), unit, lines))
     return panels
+
+
+def radius_rows(recording: Recording, forecasts: Forecasts) -> Floats | None:
+    """Return the radius (T, rows) of the first run: one row per channel, for poses those of the orientations below."""
+    radius = getattr(forecasts, "radius", None)
+    if radius is None:
+        return None
+    kinds = 2 if recording.space == "pose" else 1
+    shape = (-1, len(recording), len(recording.channels), kinds)
+    return np.asarray(np.asarray(radius).reshape(shape)[0].swapaxes(1, 2).reshape(len(recording), -1))
 
 
 def row_units(recording: Recording) -> tuple[str, ...]:
@@ -179,7 +189,12 @@ def error_groups(recording: Recording) -> list[tuple[str, list[int], str]]:
     keys = [unit or (f"\0{i}" if apart else "") for i, unit in enumerate(units)]
     groups = [[i for i, other in enumerate(keys) if other == key] for key in dict.fromkeys(keys)]
     single = len(groups) == 1
-    return [(units[rows[0]], rows, "" if single else f"({', '.join(names[i] for i in rows)})") for rows in groups]
+    return [(units[rows[0]], rows, "" if single else f"({_listed([names[i] for i in rows])})") for rows in groups]
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - 3
+    return ", ".join(names[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 def _status(recording: Recording, forecasts: Forecasts, points: int) -> list[Panel]:

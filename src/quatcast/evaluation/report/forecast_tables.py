@@ -12,7 +12,7 @@ from quatcast.data.times import write_times
 from quatcast.escaping import csv_cell
 from quatcast.evaluation.in_space import persistence, space_of
 from quatcast.evaluation.protocol import scaling_samples, validation_samples
-from quatcast.evaluation.report.forecast_panels import error_groups, row_units
+from quatcast.evaluation.report.forecast_panels import error_groups, radius_rows, row_units
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.status import GuardedForecasts, Status
 
@@ -68,9 +68,11 @@ def write_status(recording: Recording, forecasts: GuardedForecasts, path: Path) 
     names = [csv_cell(name) for name in space_of(recording).names(recording.channels)]
     units = row_units(recording)
     times = write_times(recording.times, style)
+    radius = radius_rows(recording, forecasts)
+    assert radius is not None
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, delimiter=style.delimiter if style.delimiter != " " else ",")
-        replaced = [f"{name} replaced" for name in names]
+        replaced = [f"{csv_cell(name)} replaced" for name in recording.channels]
         radii = [
             f"{name} radius" + (f" [{csv_cell(unit)}]" if unit else "") for name, unit in zip(names, units, strict=True)
         ]
@@ -81,8 +83,5 @@ def write_status(recording: Recording, forecasts: GuardedForecasts, path: Path) 
             filled = [int(channel) for channel in forecasts.replaced[t]]
             source = t - forecasts.horizon
             then = [times[source], Status(forecasts.status[source]).label] if source >= 0 else ["", ""]
-            around = [
-                "" if radius != radius else f"{radius:.4g}".replace(".", style.decimal)
-                for radius in forecasts.radius[t]
-            ]
+            around = ["" if value != value else f"{value:.4g}".replace(".", style.decimal) for value in radius[t]]
             rows.writerow([*now, *filled, *then, *around])

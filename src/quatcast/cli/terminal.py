@@ -27,6 +27,11 @@ def say(text: str) -> None:
     Console(highlight=False, soft_wrap=True, markup=False).print(printable(text))
 
 
+def warn(text: str) -> None:
+    """Print a line on standard error, as errors and warnings are printed."""
+    Console(highlight=False, soft_wrap=True, markup=False, stderr=True).print(f"quatcast: {one_line(text)}")
+
+
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:
     """Print a table whose first `words` columns hold words and the others hold numbers."""
     grid = Table(title=Text(one_line(title)), title_justify="left", title_style="bold")

@@ -85,7 +85,7 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600) -> Scores:
     if not observed.any():
         raise ValueError(f"actual: expected observed samples, got only missing ones from index {start} on")
     with np.errstate(all="ignore"):
-        error = np.linalg.norm(guess - truth, axis=-1)[..., observed]
+        error = distances(truth, guess)[..., observed]
         move = np.linalg.norm(np.diff(guess, axis=-3), axis=-1)
         spread = np.sum((truth[observed] - _means(truth, observed)) ** 2)
         total = np.sum(error**2, axis=-1)
@@ -101,6 +101,18 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600) -> Scores:
     if guess.ndim == 3:
         return Scores(**{name: float(value) for name, value in values.items()}, diverged=bool(diverged))
     return Scores(**values, diverged=diverged)
+
+
+def distances(actual: Floats, forecast: Floats) -> Floats:
+    """Return the distance between actual and forecast position of each channel at each time.
+
+    Examples
+    --------
+    >>> distances(np.zeros((1, 1, 3)), np.array([[[0.0, 3.0, 4.0]]]))
+    array([[5.]])
+    """
+    with np.errstate(all="ignore"):
+        return np.asarray(np.linalg.norm(forecast - actual, axis=-1))
 
 
 def _means(truth: Floats, observed: Bools) -> Floats:

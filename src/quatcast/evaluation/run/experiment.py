@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -180,7 +181,8 @@ def _register(recordings: Sequence[Recording], settings: Settings, store: Store)
     store.add_meta(
         settings=settings.toml(),
         version=__version__,
-        data=settings.data if isinstance(settings.data, str) else ", ".join(settings.data),
+        # Folders may hold names of patients and are not shown anywhere.
+        data=settings.data if isinstance(settings.data, str) else ", ".join(Path(file).name for file in settings.data),
         started=meta.get("started", _now()),
         machine=f"{cores()} cores, {platform.machine()} {platform.system()}, device {settings.device}, "
         f"Python {platform.python_version()}, NumPy {np.__version__}",

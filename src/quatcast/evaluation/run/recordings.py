@@ -10,11 +10,10 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from quatcast.data import Recording, find_source, read_csv, sources
+from quatcast.evaluation.protocol import CUT
 
 SUFFIXES = frozenset({".csv", ".tsv", ".txt"})
 """Suffixes of the files of a folder that are recordings."""
-CUT = "cut to its first"
-"""Words by which the note of a recording that was cut is recognised."""
 
 
 def load(

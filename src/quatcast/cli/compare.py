@@ -97,6 +97,7 @@ def _run(settings: Settings, report: bool, wishes: dict[str, Any]) -> None:
     from quatcast.cli.plugins import FILES
     from quatcast.cli.terminal import Interrupted, ProgressDisplay, say
     from quatcast.evaluation import Store, Workers, compare, dask, find_predictor, load, local
+    from quatcast.evaluation.metrics import error_unit
     from quatcast.evaluation.report.tolerance import tolerances
     from quatcast.evaluation.run.plan import check
 
@@ -115,7 +116,7 @@ def _run(settings: Settings, report: bool, wishes: dict[str, Any]) -> None:
         groups=settings.groups,
     )
     check(recordings, settings)
-    tolerances(wishes["tolerance"], list(dict.fromkeys(recording.unit for recording in recordings)))
+    tolerances(wishes["tolerance"], list(dict.fromkeys(map(error_unit, recordings))))
     _say_notes(recordings)
     folder = settings.folder()
     modules = {find_predictor(name).module for name in settings.predictors}
@@ -190,11 +191,12 @@ def _report(store: Store, folder: Path, wishes: dict[str, Any]) -> Path:
 def _summary(store: Store) -> None:
     """Print the mean RMSE over the recordings of each unit, and what was cut or rounded."""
     from quatcast.cli.terminal import print_table, say
+    from quatcast.evaluation.metrics import error_unit
     from quatcast.evaluation.report.experiment import Experiment
     from quatcast.evaluation.summary import RecordingInfo, Summary
 
     recordings = store.recordings()
-    infos = [RecordingInfo(recording.name, recording.group, recording.unit) for recording in recordings]
+    infos = [RecordingInfo(r.name, r.group, error_unit(r)) for r in recordings]
     whole = Summary(store.results("test"), infos)
     for summary in whole.by_unit():
         columns = [(labels, horizon) for labels in summary.labels for horizon in summary.horizons]

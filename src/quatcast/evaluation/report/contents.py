@@ -9,6 +9,7 @@ from pathlib import Path
 from quatcast.data import sources
 from quatcast.escaping import html_text
 from quatcast.evaluation.catalogue import describe
+from quatcast.evaluation.metrics import error_unit
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.report import (
     comparison,
@@ -208,7 +209,7 @@ class Report:
 
     def _data(self) -> Iterator[str]:
         yield from self._named("recordings", "predictors")
-        if any(not recording.unit for recording in self.about.recordings):
+        if any(not error_unit(recording) for recording in self.about.recordings):
             yield (
                 "<p>The unit of some recordings is not known; their errors are in the unit of the file. "
                 "<code>--unit</code> names it.</p>"

@@ -71,7 +71,7 @@ def distribution(trace: Trace, tolerance: float | None = None) -> Distribution |
     if not observed.any() or not np.isfinite(forecast[observed]).all():
         return None
     difference = forecast - actual
-    error = distances(actual, forecast)
+    error = distances(actual, forecast, trace.space)
     flat = error[observed]
     within = float(np.mean(flat <= tolerance)) if tolerance is not None else math.nan
     axes = np.sqrt(np.mean(difference[observed] ** 2, axis=0))

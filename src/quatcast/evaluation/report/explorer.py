@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from quatcast.data.recording import Column, Recording
 from quatcast.evaluation.catalogue import describe, in_order
-from quatcast.evaluation.metrics import distances
+from quatcast.evaluation.metrics import distances, error_unit
 from quatcast.evaluation.protocol import validation_samples
 from quatcast.evaluation.records import Trace
 
@@ -140,7 +140,7 @@ def _recording(recording: Recording, traces: Sequence[Trace], extent: Extent) ->
     return {
         "name": recording.name,
         "group": recording.group,
-        "unit": recording.unit,
+        "unit": error_unit(recording),
         "decimals": max(0, -round(math.log10(step))),
         "coordinates": [column.label for column in columns],
         "units": [column.unit for column in columns],
@@ -155,7 +155,7 @@ def _recording(recording: Recording, traces: Sequence[Trace], extent: Extent) ->
 
 def _trace(trace: Trace, columns: Sequence[Column], step: float, stop: int | None) -> dict[str, Any]:
     with np.errstate(all="ignore"):
-        squared = distances(trace.actual[:stop], np.asarray(trace.forecast[:stop], dtype=float)) ** 2
+        squared = distances(trace.actual[:stop], np.asarray(trace.forecast[:stop], dtype=float), trace.space) ** 2
         finite = np.isfinite(squared)
         error = np.sqrt(np.where(finite, squared, 0.0).sum(axis=-1) / finite.sum(axis=-1))
     packed: dict[str, Any] = {
@@ -163,13 +163,14 @@ def _trace(trace: Trace, columns: Sequence[Column], step: float, stop: int | Non
         "labels": trace.labels,
         "horizon": trace.horizon,
         "forecast": [pack(trace.forecast[:stop, column.channel, column.axis], step) for column in columns],
-        "error": pack(error, step),
+        "error": pack(error, 0.01 if trace.space == "orientation" else step),
     }
     # The weight is constant under the squared error and is not shown then.
     weights = trace.weight[np.isfinite(trace.weight)]
     if weights.size and np.ptp(weights) > 1e-6:
         packed["weight"] = pack(trace.weight[:stop], 0.0001)
-    if "radius" in trace.extra:
+    # The radius of an orientation is an angle, which its coordinates do not show.
+    if "radius" in trace.extra and trace.space != "orientation":
         packed["radius"] = [pack(radius[:stop], step) for radius in trace.extra["radius"].T]
     return packed
 

@@ -17,6 +17,7 @@ from plotly.subplots import make_subplots
 from quatcast.data.recording import Recording
 from quatcast.escaping import figure_label
 from quatcast.evaluation.catalogue import describe
+from quatcast.evaluation.metrics import distances
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.summary import ALL, LABELS, Summary, fitting_decimals, with_unit
 from quatcast.forecasting.contract import Forecasts, Labels
@@ -304,7 +305,7 @@ def within_radius(trace: Trace, start: int) -> Bools | None:
     radius = trace.extra.get("radius")
     if radius is None:
         return None
-    error = np.linalg.norm(trace.forecast - trace.actual, axis=-1)[start:]
+    error = distances(trace.actual[start:], np.asarray(trace.forecast[start:], dtype=float), trace.space)
     scored = np.isfinite(error) & np.isfinite(radius[start:])
     return np.asarray(error[scored] <= radius[start:][scored])
 

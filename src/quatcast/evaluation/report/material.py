@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from quatcast.data.recording import Recording
+from quatcast.evaluation.metrics import error_unit
 from quatcast.evaluation.protocol import CUT
 from quatcast.evaluation.records import Result, Timing, Trace, ValidationResult
 from quatcast.evaluation.report.experiment import Experiment
@@ -63,7 +64,7 @@ class Material:
     @cached_property
     def summary(self) -> Summary:
         """The summary of the test over all recordings, whatever their units."""
-        infos = [RecordingInfo(r.name, r.group, r.unit) for r in self.about.recordings]
+        infos = [RecordingInfo(r.name, r.group, error_unit(r)) for r in self.about.recordings]
         return Summary(self.results, infos)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from quatcast.data.recording import Recording
 from quatcast.escaping import html_text
 from quatcast.evaluation.catalogue import describe
+from quatcast.evaluation.metrics import error_unit
 from quatcast.evaluation.protocol import CUT, SCALING, TEST
 from quatcast.evaluation.report.tables import Cell, Column, Number, Table
 from quatcast.evaluation.summary import Summary
@@ -85,7 +86,7 @@ def recordings(given: Sequence[Recording]) -> Table:
                 recording.name,
                 recording.group,
                 ", ".join(recording.channels),
-                recording.unit or "unknown",
+                error_unit(recording) or "unknown",
                 Number(recording.rate, 0 if abs(recording.rate - round(recording.rate)) < 0.005 else 2),
                 Number(used, 0),
                 cut.rpartition(" of ")[2].removesuffix(" s") or f"{used:.0f}",

@@ -14,7 +14,7 @@ import numpy as np
 from quatcast.data.recording import Recording
 from quatcast.escaping import one_line
 from quatcast.evaluation.catalogue import describe
-from quatcast.evaluation.metrics import distances
+from quatcast.evaluation.metrics import distances, error_unit
 from quatcast.evaluation.protocol import validation_samples
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.report.material import Material
@@ -184,7 +184,8 @@ def _best(traces: list[Trace]) -> list[Trace]:
 
 
 def _rms(trace: Trace) -> float:
-    error = distances(trace.actual, np.asarray(trace.forecast, dtype=float))[validation_samples(trace.sampling_rate) :]
+    start = validation_samples(trace.sampling_rate)
+    error = distances(trace.actual[start:], np.asarray(trace.forecast[start:], dtype=float), trace.space)
     return float(np.sqrt(np.mean(error[np.isfinite(trace.actual[-len(error) :]).all(axis=-1)] ** 2)))
 
 
@@ -200,10 +201,12 @@ def _draw_forecast(figure: Any, traces: list[Trace], recording: Recording) -> No
         colour = describe(trace.predictor).colour
         forecast = np.asarray(trace.forecast[shown, column.channel, column.axis], dtype=float)
         upper.plot(*thinned(times, forecast), color=colour, linewidth=1, label=one_line(trace.predictor))
-        error = distances(trace.actual[shown], np.asarray(trace.forecast[shown], dtype=float)).mean(axis=-1)
+        error = distances(trace.actual[shown], np.asarray(trace.forecast[shown], dtype=float), trace.space).mean(
+            axis=-1
+        )
         lower.plot(*thinned(times, error), color=colour, linewidth=1)
     upper.set_ylabel(one_line(with_unit(column.label, column.unit)))
-    lower.set_ylabel(one_line(with_unit("error", recording.unit)))
+    lower.set_ylabel(one_line(with_unit("error", error_unit(recording))))
     lower.set_ylim(bottom=0)
     lower.set_xlabel("time [s]")
     upper.set_title(one_line(f"{recording.name}: forecasts {traces[0].horizon:g} s ahead, {LABELS[traces[0].labels]}"))

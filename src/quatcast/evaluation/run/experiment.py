@@ -21,12 +21,12 @@ from quatcast.evaluation.protocol import (
     Case,
     applicable,
     choose,
-    forward_fill,
     samples_ahead,
     scaling_samples,
     validation_samples,
 )
 from quatcast.evaluation.records import Configuration, NewTrace, Result, Stage, Unseeded
+from quatcast.evaluation.run.coordinates import Coordinates
 from quatcast.evaluation.run.execution import Workers, cores
 from quatcast.evaluation.run.plan import Job, RunSpec, check, plan
 from quatcast.evaluation.run.settings import Settings
@@ -54,12 +54,13 @@ def run_job(job: Job) -> JobResult:
     steps = samples_ahead(job.horizon, recording)
     began = time.perf_counter()
     batch = Batch(configurations, seeds, steps, recording.rate, job.labels, job.device, recording.channels)
-    seen = job.faults.apply(recording).positions
-    forecasts = first.build(batch).run(seen if first.takes_missing else forward_fill(seen))
+    coordinates = Coordinates(job.faults.apply(recording), filled=not first.takes_missing)
+    forecasts = first.build(batch).run(coordinates.positions)
     seconds = (time.perf_counter() - began) / len(recording)
+    forecasts = replace(forecasts, positions=coordinates.back(np.asarray(forecasts), steps))
     positions = np.asarray(forecasts).reshape(len(job.runs), *recording.positions.shape)
     begin = scaling_samples if job.stage == "validation" else validation_samples
-    scores = score(recording.positions, positions, start=begin(recording.rate))
+    scores = score(recording.positions, positions, begin(recording.rate), recording.space)
     results = [
         Result(
             *(job.stage, job.labels, job.horizon, predictor.name, configuration, recording.name, seed),
@@ -88,6 +89,8 @@ def _traces(job: Job, forecasts: Forecasts, diverged: Bools) -> list[NewTrace]:
         names = {"forecast": "positions", "weight": "weights"} | {name: name for name in predictor.arrays}
         arrays = {new: np.asarray(getattr(forecasts, old)) for new, old in names.items()}
         arrays = {new: array[i] if batched else array for new, array in arrays.items()}
+        if job.recording.space == "orientation" and "radius" in arrays:
+            arrays["radius"] = np.degrees(arrays["radius"])
         traces.append(NewTrace(job.labels, job.horizon, name, configuration, seed, job.recording.name, arrays))
     return traces
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from glob import glob, has_magic
 from pathlib import Path
+from typing import Any
 
 from quatcast.data import Recording, find_source, read_csv, sources
 from quatcast.evaluation.protocol import CUT
@@ -129,6 +130,8 @@ def matches(pattern: str, file: str) -> bool:
 def parts(recording: Recording) -> list[Recording]:
     """Return a recording as recordings of one unit each; their names tell the unit if there are several.
 
+    Poses become positions and orientations.
+
     Examples
     --------
     >>> import numpy as np
@@ -137,6 +140,10 @@ def parts(recording: Recording) -> list[Recording]:
     >>> [(part.name, part.channels) for part in parts(mixed)]
     [('day 1 [mm]', ('tumour',)), ('day 1 [deg]', ('rotation',))]
     """
+    if recording.space == "pose":
+        position = _axes(recording, range(3), name=f"{recording.name} (position)", space="position")
+        turned = {"space": "orientation", "units": ("",) * len(recording.channels)}
+        return [*parts(position), _axes(recording, range(3, 7), name=f"{recording.name} (orientation)", **turned)]
     if len(set(recording.units)) == 1:
         return [recording]
     found = []
@@ -145,6 +152,19 @@ def parts(recording: Recording) -> list[Recording]:
         label = f"[{unit}]" if unit else f"({', '.join(own)})"
         found.append(replace(recording.select(own), name=f"{recording.name} {label}"))
     return found
+
+
+def _axes(recording: Recording, axes: Sequence[int], **fields: Any) -> Recording:
+    """Return a recording of some coordinates of every channel."""
+    flat = [c * recording.dimensions + axis for c in range(len(recording.channels)) for axis in axes]
+    new = {old: i for i, old in enumerate(flat)}
+    return replace(
+        recording,
+        positions=recording.positions[..., list(axes)],
+        columns=tuple(recording.columns[i] for i in flat),
+        order=tuple(new[old] for old in recording.order if old in new),
+        **fields,
+    )
 
 
 def cut(recording: Recording, seconds: float) -> Recording:

@@ -12,8 +12,9 @@ import numpy as np
 from quatcast.data.recording import Recording
 from quatcast.data.simulation import simulated
 from quatcast.evaluation.catalogue import Batch, Predictor, find_predictor, predictors
-from quatcast.evaluation.protocol import SCALING, forward_fill, samples_ahead, validation_samples
+from quatcast.evaluation.protocol import SCALING, samples_ahead, validation_samples
 from quatcast.evaluation.records import Configuration, Timing
+from quatcast.evaluation.run.coordinates import Coordinates
 from quatcast.evaluation.run.execution import Workers, local
 
 HORIZON = 20
@@ -81,7 +82,7 @@ def measure_sample(case: TimedCase) -> float:
     rule = "causal" if "causal" in predictor.labels else "lookahead"
     begin = validation_samples(recording.rate)
     end = min(len(recording), begin + TIMED_SAMPLES)
-    positions = recording.positions if predictor.takes_missing else forward_fill(recording.positions)
+    positions = Coordinates(recording, filled=not predictor.takes_missing).positions
 
     def run(count: int) -> float:
         steps = samples_ahead(horizon, recording)

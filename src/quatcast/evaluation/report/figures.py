@@ -1,4 +1,4 @@
-"""Plotly figures of forecasts and of the results of experiments.
+"""Plotly figures of the results of experiments.
 
 Each predictor has the same colour and symbol in all figures; they are part of its record in the catalogue. The colours
 of the built-in predictors are those of Okabe and Ito, or similar, so that people with colour vision deficiency can
@@ -14,19 +14,16 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from quatcast.data.recording import Recording
 from quatcast.escaping import figure_label
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import distances
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.summary import ALL, LABELS, Summary, fitting_decimals, with_unit
-from quatcast.forecasting.contract import Forecasts, Labels
+from quatcast.forecasting.contract import Labels
 from quatcast.safety.status import Status
 from quatcast.training.losses import kernel
 from quatcast.typing import Bools
 
-FORECAST = "#D55E00"
-"""Colour of a single forecast."""
 NEUTRAL = "#8A8A8A"
 DASHES: dict[Labels, str] = {"causal": "solid", "lookahead": "dot"}
 
@@ -43,62 +40,6 @@ def coordinates(dimensions: int) -> tuple[str, ...]:
     ('x', 'y', 'z')
     """
     return ("x", "y", "z") if dimensions == 3 else ("w", "x", "y", "z")
-
-
-def forecast_figure(recording: Recording, forecasts: Forecasts, title: str = "") -> go.Figure:
-    """Draw actual positions and their forecasts, with one panel per coordinate and a common time axis.
-
-    Parameters
-    ----------
-    recording
-        The recording.
-    forecasts
-        Its forecasts; if there are several runs, the first is drawn. If they have an array `radius` (T, channels), a
-        band of that half-width is drawn around each coordinate.
-    title
-        Title of the figure; by default the recording, the horizon and the label rule.
-
-    Examples
-    --------
-    >>> rows = np.zeros((50, 1, 3))
-    >>> recording = Recording("demo", rows, np.arange(50) / 10, rate=10.0)
-    >>> figure = forecast_figure(recording, Forecasts(rows, np.ones(50), horizon=5, labels="causal", truncated=0))
-    >>> figure.layout.title.text
-    'demo: forecasts 0.5 s ahead, causal labels'
-    """
-    positions = np.asarray(forecasts).reshape(-1, *recording.positions.shape)[0]
-    radius = getattr(forecasts, "radius", None)
-    if radius is not None:
-        radius = np.asarray(radius).reshape(-1, *recording.positions.shape[:2])[0]
-    names = [f"{c} {axis}" for c in recording.channels for axis in coordinates(recording.dimensions)]
-    figure = make_subplots(len(names), 1, shared_xaxes=True, vertical_spacing=0.15 / len(names))
-    for row, name in enumerate(names):
-        channel, axis = divmod(row, recording.dimensions)
-        truth, guess, at = recording.positions[:, channel, axis], positions[:, channel, axis], recording.times
-        place = {"row": row + 1, "col": 1}
-        once = {"showlegend": row == 0}
-        if radius is not None:
-            width = radius[:, channel]
-            band = {"mode": "lines", "line_width": 0, "hoverinfo": "skip", "legendgroup": "radius"}
-            figure.add_trace(go.Scatter(x=at, y=guess - width, showlegend=False, **band), **place)
-            fill = {"fill": "tonexty", "fillcolor": "rgba(213, 94, 0, 0.18)", "name": "95% radius"}
-            figure.add_trace(go.Scatter(x=at, y=guess + width, **fill, **band, **once), **place)
-        line = {"mode": "lines", "hovertemplate": "%{y:.2f} mm"}
-        actual = {"name": "actual", "legendgroup": "actual", "line": {"color": "#333333", "width": 1.5}}
-        figure.add_trace(go.Scatter(x=at, y=truth, **actual, **line, **once), **place)
-        forecast = {"name": "forecast", "legendgroup": "forecast", "line": {"color": FORECAST, "width": 1.5}}
-        figure.add_trace(go.Scatter(x=at, y=guess, **forecast, **line, **once), **place)
-        figure.update_yaxes(title_text=f"{figure_label(name)} [mm]", **place)
-    figure.update_xaxes(title_text="time [s]", row=len(names), col=1)
-    ahead = forecasts.horizon / recording.rate
-    figure.update_layout(
-        template="plotly_white",
-        title_text=figure_label(title or f"{recording.name}: forecasts {ahead:g} s ahead, {LABELS[forecasts.labels]}"),
-        height=120 + 190 * len(names),
-        hovermode="x unified",
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"},
-    )
-    return figure
 
 
 def lookahead_gap(summary: Summary) -> go.Figure:

@@ -143,7 +143,8 @@ ERRORS = [
     (["compare", "mine", "--groups", "liver"], "--groups: expected NAME=PATTERN or folder, got 'liver'"),
     (["compare", "mine", "--rate", "fast"], "--rate: expected a number, got 'fast'"),
     (["compare", "mine", "--unit", "p="], "--unit: expected a value or PATTERN=VALUE, got 'p='"),
-    (["compare", "mine", "--channels", "hip"], "channels: expected channels of recording 'buoy' (d), got hip"),
+    (["compare", "mine", "--channels", "hip"], "channels: expected some of d in buoy.csv, got 'hip'"),
+    (["compare", "mine", "--unit", "p=m"], "units: expected 'mm', the unit of channel 'p' in the file of recording"),
     (["compare", "mine", "--glitches", "2"], "glitches: expected a probability from 0 to less than 1, such as 0.03"),
     (["compare", "mine", "--horizon", "0.05"], "its shortest horizon is 0.7812 s"),
     (

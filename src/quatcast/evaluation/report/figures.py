@@ -31,17 +31,6 @@ STATUS = tuple(status.label for status in Status)
 """Names of the numbers in the array "status" of a trace."""
 
 
-def coordinates(dimensions: int) -> tuple[str, ...]:
-    """Return the names of the coordinates of a 3-D or 4-D sample.
-
-    Examples
-    --------
-    >>> coordinates(3)
-    ('x', 'y', 'z')
-    """
-    return ("x", "y", "z") if dimensions == 3 else ("w", "x", "y", "z")
-
-
 def lookahead_gap(summary: Summary) -> go.Figure:
     """Draw the RMSE of each predictor under both label rules, joined by a line."""
     horizon = summary.horizon

@@ -16,6 +16,7 @@ import numpy as np
 from quatcast import __version__
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Batch
+from quatcast.evaluation.coordinates import Coordinates
 from quatcast.evaluation.metrics import score
 from quatcast.evaluation.protocol import (
     Case,
@@ -26,7 +27,6 @@ from quatcast.evaluation.protocol import (
     validation_samples,
 )
 from quatcast.evaluation.records import Configuration, NewTrace, Result, Stage, Unseeded
-from quatcast.evaluation.run.coordinates import Coordinates
 from quatcast.evaluation.run.execution import Workers, cores
 from quatcast.evaluation.run.plan import Job, RunSpec, check, plan
 from quatcast.evaluation.run.settings import Settings

@@ -139,10 +139,14 @@ def _say_notes(recordings: list[Recording]) -> None:
     from quatcast.cli.terminal import warn
     from quatcast.evaluation.protocol import CUT
 
+    by_note: dict[str, list[str]] = {}
     for recording in recordings:
         for note in recording.notes:
             if not note.startswith(CUT):
-                warn(f"{recording.name}: {note}")
+                by_note.setdefault(note, []).append(recording.name)
+    for note, names in by_note.items():
+        others = f" and {len(names) - 1} other recordings" if len(names) > 2 else f" and {names[-1]}"
+        warn(f"{names[0]}{others if len(names) > 1 else ''}: {note}")
 
 
 def _time(store: Store, recordings: list[Recording]) -> None:

@@ -183,7 +183,7 @@ def test_the_table_of_details(own):
     tables = tables_of(own)
     table = tables["distribution-causal-0.5s"]
     assert [column.title for column in table.columns] == [
-        "Predictor", "Median [mm]", "95th percentile [mm]", "Maximum [mm]", "Within 2 mm [%]", "x", "y", "z",
+        "Predictor", "median", "95th percentile", "maximum", "Within 2 mm [%]", "x", "y", "z",
     ]  # fmt: skip
     rows = {row["Predictor"]: row for row in read(table)}
     with Store(own) as store:

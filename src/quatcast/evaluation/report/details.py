@@ -128,7 +128,8 @@ class Details:
         """Return median, 95th percentile, maximum, share within the tolerance, and the RMSE by axis."""
         axes = self._axes()
         columns = [Column("Predictor", words=True)]
-        columns += [Column(with_unit(title, self.summary.unit)) for title in ("Median", "95th percentile", "Maximum")]
+        over = with_unit("Error", self.summary.unit)
+        columns += [Column(title, over) for title in ("median", "95th percentile", "maximum")]
         if self.tolerance is not None:
             columns.append(Column(f"Within {self.tolerance:g} {self.summary.unit} [%]".replace("  ", " ")))
         columns += [Column(axis, with_unit("RMSE by axis", self.summary.unit)) for axis in axes]

@@ -161,14 +161,15 @@ class AdaptiveLinear(OnlineForecaster):
         lam = 1.0 - 1.0 / self.memory
         column = (state.P @ phi[..., None])[..., 0]
         k = column / (lam + np.sum(phi * column, axis=-1, keepdims=True))
-        k = np.where(seen[:, None], k, 0.0)
+        k *= seen[:, None]
         error = target - (phi[:, None, :] @ state.weights)[:, 0]
         state.weights = state.weights + k[..., None] * error[:, None, :]
         P = state.P - k[..., None] * column[:, None, :]
         # Without motion P would grow without bound.
         gain = np.einsum("cii,ci->c", P, state.power)
         limit = LARGEST_GAIN * P.shape[-1] / self.regularization
-        state.P = P / np.where(seen & (gain < limit), lam, 1.0)[:, None, None]
+        keep: Floats = np.where(seen & (gain < limit), lam, 1.0)
+        state.P = P / keep[:, None, None]
 
     def _begin_regression(self) -> None:
         """Let P begin with the inverse penalty of channels that have begun to move."""

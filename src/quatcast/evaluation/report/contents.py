@@ -246,12 +246,12 @@ class Report:
         data = explorer.data(self.about.recordings, traces, first, self.summary.horizon)
         weights = any("weight" in trace for recording in data["recordings"] for trace in recording["traces"])
         lower = (
-            " The lowest panel shows the kernel weight with which networks under the correntropy criterion learn from a "
-            "sample; a weight near 0 means that the sample is treated as an outlier."
+            " The lowest panel shows the kernel weight with which networks under the correntropy criterion learn from "
+            "a sample; a weight near 0 means that the sample is treated as an outlier."
         )
         caption = (
-            "Forecasts of one run per predictor. Solid lines: causal labels. Dotted lines: look-ahead labels. The panel "
-            "of errors shows the distance between forecast and actual position (root mean square over channels)."
+            "Forecasts of one run per predictor. Solid lines: causal labels. Dotted lines: look-ahead labels. The "
+            "panel of errors shows the distance between forecast and actual position (root mean square over channels)."
             f"{lower if weights else ''} {html_text(data['left_out'])} Drag to zoom in, double-click to see the whole "
             "recording."
         )

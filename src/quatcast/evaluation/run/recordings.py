@@ -236,7 +236,8 @@ def _unit(file: str, name: str, channel: str, old: str, units: Mapping[str, str]
     special = next(by_channel, next(by_file, ""))
     if old and special and old != special:
         raise ValueError(
-            f"units: expected {old!r}, the unit of channel {channel!r} in the file of recording {name!r}, got {special!r}"
+            f"units: expected {old!r}, the unit of channel {channel!r} in the file of recording {name!r}, got "
+            f"{special!r}"
         )
     return old or special or units.get("*", "")
 

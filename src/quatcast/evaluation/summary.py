@@ -146,10 +146,11 @@ class Summary:
     def _decimals(self) -> dict[str, int]:
         return {}
 
-    @property
+    @cached_property
     def few_decimals(self) -> int:
-        """Decimals of an RMSE in running text and in short tables: at least three digits, as far as there are."""
-        return self.decimals() - 1 if self.decimals() == RMSE.decimals else self.decimals()
+        """Decimals of a mean RMSE in running text and short tables: two for values near 1, otherwise three digits."""
+        means = [mean.mean for rule in self.labels for _, mean in self.ranking(rule, self.horizon)]
+        return fitting_decimals(min(means, default=math.nan), RMSE.decimals - 1)
 
     def amount(self, value: float) -> str:
         """Return an RMSE as text with its unit, for running text.

@@ -16,6 +16,9 @@ from quatcast.evaluation.protocol import CUT, rounded_horizons
 from quatcast.evaluation.report import published
 from quatcast.evaluation.summary import Summary
 
+QUICK_SECONDS = 120.0
+"""Seconds to which the quick profile cuts recordings."""
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -82,7 +85,7 @@ class Experiment:
         which = f"{count} of {everything} recordings were"
         if count == everything:
             which = "The only recording was" if count == 1 else f"All {count} recordings were"
-        why = " (profile quick)" if profile == "quick" else ""
+        why = " (profile quick)" if (profile, seconds) == ("quick", QUICK_SECONDS) else ""
         return f"{which} cut to the first {seconds:g} s{why}; --seconds 0 keeps recordings whole."
 
     def rounded(self, horizons: Sequence[float], names: Collection[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from quatcast.escaping import html_text
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import Estimate
-from quatcast.evaluation.summary import ALL, LABELS, Summary
+from quatcast.evaluation.summary import ALL, LABELS, RMSE, Summary
 from quatcast.forecasting.contract import Labels
 
 
@@ -171,7 +171,9 @@ def _amount(summary: Summary, value: float) -> str:
 
 
 def _mean(summary: Summary, mean: Estimate, recordings: int) -> str:
-    decimals, unit = summary.decimals(), f"&nbsp;{html_text(summary.unit)}" if summary.unit else ""
+    few = summary.few_decimals
+    decimals = RMSE.decimals if few == RMSE.decimals - 1 else few
+    unit = f"&nbsp;{html_text(summary.unit)}" if summary.unit else ""
     margin = f" <span class='pm'>± {mean.margin:.{decimals}f}</span>" if mean.runs > recordings else ""
     return f"<span class='amount'>{mean.mean:.{decimals}f}{margin}{unit}</span>"
 

@@ -153,7 +153,7 @@ class AdaptiveLinear(OnlineForecaster):
         ahead = horizons_of(self)
         phi, origin = state.inputs[0], state.origins[0]
         target = np.concatenate([state.origins[h] - origin for h in ahead], axis=-1)
-        seen: Bools = np.logical_and.reduce([state.observed[h] for h in (0, *ahead)])
+        seen = np.all([state.observed[h] for h in (0, *ahead)], axis=0)
         for waiting in (state.inputs, state.origins, state.observed):
             waiting.popleft()
         state.power = state.power + (phi * phi - state.power) / (state.count - self.horizon - self.lags + 1)
@@ -168,13 +168,14 @@ class AdaptiveLinear(OnlineForecaster):
         # Without motion P would grow without bound.
         gain = np.einsum("cii,ci->c", P, state.power)
         limit = LARGEST_GAIN * P.shape[-1] / self.regularization
-        keep: Floats = np.where(seen & (gain < limit), lam, 1.0)
+        keep = np.full(len(phi), lam)
+        keep[(gain >= limit) | ~seen] = 1.0
         state.P = P / keep[:, None, None]
 
     def _begin_regression(self) -> None:
         """Let P begin with the inverse penalty of channels that have begun to move."""
         state = self.state
-        idle = ~state.P.any(axis=(-2, -1)) & state.power.any(axis=-1)
+        idle = np.asarray(~state.P.any(axis=(-2, -1)) & state.power.any(axis=-1))
         if not idle.any():
             return
         mean = state.power.mean(axis=-1, keepdims=True)

@@ -336,8 +336,10 @@ class Guarded(OnlineForecaster):
         try:
             self.forecaster.learn()
         except FAILURES as error:
-            fault = self._undo(before, error)
-            return tuple(track.judgement.fail(fault) for track in self.state.tracks)[0]
+            fault, said = self._undo(before, error), ""
+            for track in self.state.tracks:
+                said = track.judgement.fail(fault)
+            return said
         return ""
 
     def _pause(self, gated: Gated) -> int:

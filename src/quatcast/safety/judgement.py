@@ -82,8 +82,9 @@ class Judgement(State):
     unknown, away, wide, worse, unexpected
         Number of samples in a row for which there is no finite forecast, the forecast is far away, the radius is wide,
         errors are larger than the radius, and motion is unexpected.
-    age, failed
-        Number of samples so far, and number of samples since the forecaster has begun to fail, 0 if it works.
+    age, answered, failed
+        Number of samples so far, number of those with a forecast of every channel, and number of samples since the
+        forecaster has begun to fail, 0 if it works.
     ready
         Whether there has been a radius for every channel.
     settling, held_for
@@ -112,6 +113,7 @@ class Judgement(State):
     worse: Counts
     unexpected: Counts
     age: int = 0
+    answered: int = 0
     failed: int = 0
     ready: bool = False
     settling: int = 0
@@ -208,6 +210,7 @@ class Judgement(State):
 
     def _judge(self, gated: Gated, position: Floats, radius: Floats) -> tuple[Status, list[Reason]]:
         made, sure = finite(position), np.isfinite(radius)
+        self.answered += every(made)
         certain = every(sure) and every(made) and self.age >= self.warmup
         self.ready = self.ready or certain
         if not self.ready:
@@ -247,7 +250,9 @@ class Judgement(State):
         if self.ready:
             return f"fewer than {self.needed} recent errors known", f"when {self.needed} are known again"
         what = f"{known} of {self.needed} errors known that a radius needs after {self._seconds(self.age)}"
-        return what, f"in {self._seconds(self.needed - known)}"
+        # The first error matures a horizon after the first forecast.
+        left = max(0, self.delay - self.answered) + self.needed - known
+        return what, f"in {self._seconds(max(left, self.warmup - self.age))}"
 
     def _reasons_to_hold(self, gated: Gated, position: Floats, made: Bools) -> list[Reason]:
         self.unknown = _count(self.unknown, ~made)

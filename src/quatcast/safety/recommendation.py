@@ -53,6 +53,12 @@ def recommended(
         with probability 95 %, and a status. It forecasts within the first second; the status is "warming up" until all
         learners take part, after 35 seconds.
 
+    Notes
+    -----
+    An update must take less than the time between two samples. Its time grows with the number of channels and hardly
+    with the rate: three channels at 50 Hz run in real time on an ordinary core, and so do thirty channels at 10 Hz, but
+    not three channels at 200 Hz or thirty at 50 Hz. `benchmarks/real_time.py` measures it on your machine.
+
     Examples
     --------
     >>> from quatcast.data import simulated

@@ -106,12 +106,12 @@ def make(
     dimensions: int = 3,
     traces: bool = True,
     data: str = "simulated",
-    settings: str = SETTINGS,
+    settings: str | None = None,
     units: Sequence[str] = ("mm", "mm", "mm"),
 ) -> Path:
     """Write the store and give its path."""
     with Store(path, create=True) as store:
-        abouts = [recording(at, dimensions, units[at]) for at in range(count)]
+        abouts = [recording(at, dimensions, units[at % len(units)]) for at in range(count)]
         store.add_recordings(abouts)
         kept = [
             trace(labels, horizon, predictor, about)
@@ -121,7 +121,13 @@ def make(
             for horizon in horizons
         ]
         store.add(results(stages, predictors, horizons, count), kept if traces else [])
-        store.add_meta(settings=settings, version="9.9", data=data, machine="2 cores", started="2030-01-01T10:00:00")
+        store.add_meta(
+            settings=SETTINGS if settings is None else settings,
+            version="9.9",
+            data=data,
+            machine="2 cores",
+            started="2030-01-01T10:00:00",
+        )
         store.add_meta(finished="")
         if "test" in stages:
             store.add_timing(Timing("LMS", {"lags": 90}, 0.05))

@@ -138,6 +138,15 @@ def test_an_unknown_unit_is_not_invented(tmp_path):
     assert "The unit of some recordings is not known" in page.text
 
 
+def test_units_cannot_break_the_page(tmp_path):
+    units = ["</script><i>", "a & <b>", "</script><i>"]
+    path = make(tmp_path / "results.sqlite", data="a.csv", settings=OWN, units=units)
+    page = page_of(path, tmp_path)
+    assert all(f"in {unit}" in page.text for unit in units)
+    assert [one["unit"] for one in page.plots["trace"]["recordings"]] == units
+    assert not re.search("[<>]", str(page.plots["horizon-sweep"]["options"][0]["figure"]))
+
+
 @given(st.floats(1e-6, 1e6))
 def test_decimals_show_three_digits_of_any_number(value):
     digits = f"{value:.{fitting_decimals(value, 3)}f}".replace(".", "").lstrip("0")

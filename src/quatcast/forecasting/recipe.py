@@ -95,7 +95,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         replay=Replay(updates=2, batch=24, window=6, memory=max(6, round(MEMORY * rate))),
     )
     members: list[OnlineForecaster] = [
-        DampedVelocity(horizon, (1, 4), horizons=horizons),
+        DampedVelocity(horizon, (1, 2, 4, 8, 16), horizons=horizons),
         AdaptiveLinear(horizon, 12, memory=600, horizons=horizons),
         AdaptiveLinear(horizon, 24, memory=2000, horizons=horizons),
         member(network, range(12)),
@@ -104,6 +104,6 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         member(LocalAverage(bandwidth=0.1), LONG),
     ]
     memory = round(ERRORS * max(rate, 10.0))
-    # About memory/h of the errors in memory are independent: the fewer, the more equal the weights.
+    # About memory/h of the errors in memory are independent: the fewer, the less their correlations count.
     shrinkage = [min(0.5, max(0.05, 10.0 * h / memory)) for h in ahead]
     return Mixture(members, memory=memory, shrinkage=shrinkage, learn_first=learn_first)

@@ -107,7 +107,7 @@ def test_page_in_a_browser(hostile):
     # Beside the script of each figure: Plotly, the script of the page, and the two of this test.
     assert found["scripts"] == found["plots"] + 4
     assert set(STORABLE) <= set(found["shown"])
-    assert found["titles"] == [f"{STORABLE[3]} z [mm]"]
+    assert found["titles"] == [f"{STORABLE[3]}.z [mm]"]
     assert found["ticks"] == [STORABLE[0], STORABLE[3]]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 
 import numpy as np
 
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import RecordingForecaster
+from quatcast.evaluation.coordinates import Coordinates
 from quatcast.evaluation.protocol import forward_fill
 from quatcast.forecasting.charts import Space
 from quatcast.forecasting.contract import Forecasts
@@ -55,24 +55,12 @@ def run_in_space(
     >>> forecasts.positions[-1]
     array([[1., 0., 0., 0.]])
     """
-    positions = recording.positions
     if takes_spaces or recording.space in ("position", "vector"):
-        made = forecaster.run(positions if takes_missing else forward_fill(positions))
-        return replace(made, positions=made.positions.reshape(positions.shape))
-    space, rows = space_of(recording), positions if takes_missing else forward_fill(positions)
-    chart = space.begin(positions.shape[1])
-    charts, coordinates = [], []
-    for sample in rows:
-        found = space.to_coordinates(chart, sample)
-        space.accept(chart, sample, found, np.asarray(np.isfinite(found).all(axis=-1)))
-        charts.append(copy.deepcopy(chart))
-        coordinates.append(found)
-    made = forecaster.run(np.stack(coordinates))
-    guessed = made.positions.reshape(len(rows), -1, 3)
-    seconds = made.horizon / recording.rate
-    back = np.full(positions.shape, np.nan)
-    for t in range(made.horizon, len(rows)):
-        back[t] = space.from_coordinates(charts[t - made.horizon], guessed[t], seconds)
+        made = forecaster.run(recording.positions if takes_missing else forward_fill(recording.positions))
+        return replace(made, positions=made.positions.reshape(recording.positions.shape))
+    coordinates = Coordinates(recording, filled=not takes_missing)
+    made = forecaster.run(coordinates.positions)
+    back = coordinates.back(made.positions.reshape(coordinates.positions.shape), made.horizon)
     return replace(made, positions=back)
 
 

@@ -1,0 +1,73 @@
+"""TCP: lines of text over connections that are accepted (`?listen`) or kept open to a server.
+
+Each line is one message (see `quatcast.live.messages`). A line that a connection leaves unfinished when it ends is
+refused: the rest of a number may be missing. If the listener has a token, a client's first line is ``token TOKEN``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from urllib.parse import SplitResult
+
+from quatcast.live.frames import ForecastFrame
+from quatcast.live.messages import forecast_message
+from quatcast.live.transports.base import register_transport
+from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
+from quatcast.live.transports.limits import RateLimit
+from quatcast.live.transports.lines import LINE_OPTIONS, line_reader, stream_name
+from quatcast.live.transports.links import StreamSink, StreamSource
+
+
+class TcpSource(StreamSource):
+    """Samples in lines.
+
+    Parameters
+    ----------
+    endpoint
+        Where to listen or connect.
+    stream
+        Name of the stream.
+    """
+
+    def __init__(self, endpoint: Endpoint, stream: str) -> None:
+        super().__init__(endpoint)
+        self._stream = stream_name(endpoint, stream)
+        line_reader(
+            endpoint, self._stream, self.refused
+        )  # an invalid option is an error now, not with the first client
+
+    async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lines, limit = line_reader(self.endpoint, self._stream, self.refused), RateLimit()
+        while True:
+            try:
+                line = await reader.readuntil(b"\n")
+            except asyncio.IncompleteReadError as end:
+                self.refused["incomplete"] += bool(end.partial.strip())
+                return
+            except asyncio.LimitOverrunError:
+                self.refused["size"] += 1
+                return
+            received = time.time()
+            await limit.passes()
+            frame = lines.read(line, received)
+            if frame is not None:
+                await self._inbox.put(frame)
+
+
+class TcpSink(StreamSink):
+    """Forecasts in lines of JSON."""
+
+    def _message(self, forecast: ForecastFrame) -> bytes:
+        return forecast_message(forecast) + b"\n"
+
+
+def _source(parts: SplitResult, stream: str) -> TcpSource:
+    return TcpSource(parse_endpoint(parts, LINE_OPTIONS), stream)
+
+
+def _sink(parts: SplitResult, stream: str) -> TcpSink:
+    return TcpSink(parse_endpoint(parts))
+
+
+register_transport("tcp", _source, _sink)

@@ -6,7 +6,7 @@ schemes with `register_transport`.
 
 from __future__ import annotations
 
-from quatcast.live.transports import tcp, udp
+from quatcast.live.transports import files, simulated, standard, tcp, udp
 from quatcast.live.transports.base import Sink, Source, open_sink, open_source, register_transport, transports
 
-__all__ = ["Sink", "Source", "open_sink", "open_source", "register_transport", "tcp", "transports", "udp"]
+__all__ = ["Sink", "Source", "files", "open_sink", "open_source", "register_transport", "simulated", "standard", "tcp", "transports", "udp"]

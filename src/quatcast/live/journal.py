@@ -94,9 +94,7 @@ def read_journal(folder: Path, after: int = 0, found: Reading | None = None) -> 
     """
     found = Reading() if found is None else found
     files = journal_files(folder)
-    needed = [
-        path for at, (_, path) in enumerate(files) if at + 1 == len(files) or files[at + 1][0] > after + 1
-    ]
+    needed = [path for at, (_, path) in enumerate(files) if at + 1 == len(files) or files[at + 1][0] > after + 1]
     for path in needed:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -232,8 +230,11 @@ class Journal:
             self._waiting.popleft()
         if self.failing and not self._waiting and self._attempt(self._ensure_open):
             self.failing = False
-            self.trouble(f"the journal can be written again; {self.lost} lines were lost" if self.lost else
-                         "the journal can be written again; no line was lost")
+            self.trouble(
+                f"the journal can be written again; {self.lost} lines were lost"
+                if self.lost
+                else "the journal can be written again; no line was lost"
+            )
 
     def _ensure_open(self) -> None:
         if self._descriptor is None:

@@ -161,7 +161,9 @@ class Pipeline:
         """Return a forecast as it is sent."""
         ahead = [max(1, round(horizon * self.rate)) / self.rate for horizon in self.horizons]
         several = forecast.position.ndim == 3
-        position, radius = (forecast.position[0], forecast.radius[0]) if several else (forecast.position, forecast.radius)
+        position, radius = (
+            (forecast.position[0], forecast.radius[0]) if several else (forecast.position, forecast.radius)
+        )
         status = forecast.status.label
         path = tuple(
             PathPoint(sample.time + ahead[i], forecast.position[i], forecast.radius[i], status)

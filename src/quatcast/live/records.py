@@ -127,5 +127,3 @@ def read_forecasts(records: Iterable[dict[str, Any]]) -> Iterator[ForecastRecord
                 unsent=record.get("unsent", False),
                 recovered=record.get("recovered", False),
             )
-
-

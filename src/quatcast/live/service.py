@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quatcast.live.clock import now
-from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.grid import GridSample
 from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
@@ -106,6 +106,7 @@ class Service:
         self.checkpoint_every = checkpoint
         self.forecasts = self.holds = 0
         self._stopping = self._waiting = False
+        self._whole = True
         self._reader: asyncio.Task[None] | None = None
         self._heard = self._virtual = 0.0
         self._heard_at = 0.0
@@ -169,7 +170,9 @@ class Service:
         self.metrics.ready(False, "stopped")
         if self.session is not None:
             await self.session.finish_saving()
-            self.session.checkpoint(self.pipeline)
+            # After an error within a sample the state is not one that recovery would reach.
+            if self._whole:
+                self.session.checkpoint(self.pipeline)
             self.session.close()
 
     def tell(self, kind: str, text: str) -> None:
@@ -191,7 +194,10 @@ class Service:
             self._waiting = False
             if frame is None:
                 return
+            self._whole = False
             await self._take(frame)
+            self._whole = True
+            self._checkpoint_if_due()
 
     def now(self) -> float:
         """Return the time; if the source does not play in real time, the time of its newest frame and what came since."""
@@ -219,7 +225,6 @@ class Service:
             await self._answer(sample, frame, number, send=False)
         if taken.samples:
             await self._answer(taken.samples[-1], frame, number, send=True)
-        self._checkpoint_if_due()
 
     def _begun(self) -> None:
         ahead = ", ".join(f"{horizon:g} s" for horizon in self.pipeline.horizons)
@@ -236,7 +241,7 @@ class Service:
             late = self._is_late(made)
             if late:
                 by = made.sent_time + self.pipeline.settings.act_latency - made.target_time
-                made = replace(made, status=HOLD, reason=f"late by {by:.3g} s", path=())
+                made = replace(made, status=HOLD, reason=f"late by {by:.3g} s")
             self._send(made)
             self.metrics.observe("latency", made.sent_time - frame.received, stream=self._stream)
         await asyncio.sleep(0)
@@ -284,17 +289,19 @@ class Service:
         """Return a hold without positions."""
         assert self._last is not None
         nothing, channels = np.full(self._last.sample.shape, np.nan), len(self._last.filled)
+        unknown, moment = np.full(channels, np.nan), now()
+        later = moment - self._last.time
         return replace(
             self._last,
-            target_time=now() + (self._last.target_time - self._last.time),
-            sent_time=now(),
+            target_time=self._last.target_time + later,
+            sent_time=moment,
             position=nothing,
-            radius=np.full(channels, np.nan),
+            radius=unknown,
             status=HOLD,
             reason=f"no sample for {math.floor(10 * silent) / 10:g} s",
             filled=np.ones(channels, dtype=bool),
             sample=nothing,
-            path=(),
+            path=tuple(PathPoint(point.target_time + later, nothing, unknown, HOLD) for point in self._last.path),
         )
 
     def _end_of_silence(self) -> None:

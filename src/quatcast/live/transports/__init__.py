@@ -9,4 +9,16 @@ from __future__ import annotations
 from quatcast.live.transports import files, simulated, standard, tcp, udp
 from quatcast.live.transports.base import Sink, Source, open_sink, open_source, register_transport, transports
 
-__all__ = ["Sink", "Source", "files", "open_sink", "open_source", "register_transport", "simulated", "standard", "tcp", "transports", "udp"]
+__all__ = [
+    "Sink",
+    "Source",
+    "files",
+    "open_sink",
+    "open_source",
+    "register_transport",
+    "simulated",
+    "standard",
+    "tcp",
+    "transports",
+    "udp",
+]

@@ -113,7 +113,9 @@ def _resampled(times: Floats, positions: Floats, wanted: Floats) -> Floats:
 
 def _source(parts: SplitResult, stream: str) -> SimulatedSource:
     if parts.netloc or parts.path:
-        raise ValueError(f"simulated: expected no address, as in simulated:?person=2, got {parts.netloc + parts.path!r}")
+        raise ValueError(
+            f"simulated: expected no address, as in simulated:?person=2, got {parts.netloc + parts.path!r}"
+        )
     options = parse_options(parts, speed=1.0, person=2.0, seed=0.0, rate=RATE, seconds=0.0, loss=0.0)
     return SimulatedSource(stream, **options)
 

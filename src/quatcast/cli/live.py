@@ -131,3 +131,52 @@ def _supervise(config: Path, source: str | None, log: str, context: typer.Contex
     before = [word for plugin in plugins for word in ("--plugin", plugin)]
     if failed := asyncio.run(supervise(workers, before, ["--log", log])):
         raise ValueError(f"{config}: {failed} of {len(workers)} streams could not run; see above")
+
+
+@app.command()
+def export(
+    session: Annotated[Path, Argument(help="Folder of a session.")],
+    to: Annotated[str, Option(help="csv, parquet or xdf.")] = "csv",
+    out: Annotated[Path, Option(help="Folder for the files.")] = Path(),
+) -> None:
+    """Write the samples and forecasts of a session in another format."""
+    from quatcast.cli.terminal import say
+    from quatcast.live.export import export_session
+
+    for path in export_session(session, to, out):
+        say(f"Written: {path}")
+
+
+@app.command()
+def replay(
+    session: Annotated[Path, Argument(help="Folder of a session.")],
+    to: Annotated[list[str] | None, Option(help="URL to which forecasts go; may be repeated.")] = None,
+    speed: Annotated[float, Option(help="1 for real time, 0 for as fast as possible.", min=0)] = 1.0,
+    view: Annotated[bool, Option("--view", help="Serve a view for browsers.")] = False,
+    port: Annotated[int, Option(help="Port of the view; 0 lets the system choose.", min=0, max=65535)] = 8765,
+) -> None:
+    """Play a session again to sinks or the view; without either, check that its forecasts can be reproduced."""
+    import asyncio
+
+    from quatcast.cli.terminal import say
+    from quatcast.live.replay import replay_session
+    from quatcast.live.session import read_settings
+
+    settings = read_settings(session)
+    if to or view:
+        from quatcast.live.run import StreamPlan, ViewAddress, serve
+
+        address = ViewAddress(port=port) if view else None
+        plan = StreamPlan(settings, f"file:{session}?speed={speed:g}", tuple(to or ()), view=address)
+        summary = asyncio.run(serve(plan, _tell))
+        _tell(f"{summary.frames} samples, {summary.forecasts} forecasts sent")
+        return
+    result = replay_session(session)
+    say(
+        f"{result.frames} samples: {result.equal} forecasts are equal in all bits, {len(result.different)} differ, "
+        f"{result.unrecorded} were not recorded"
+    )
+    for line in result.reading.damaged[:5]:
+        say(f"damaged: {line}")
+    if not result.same:
+        raise ValueError(f"{session}: forecast {result.different[0]} is the first that differs")

@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -164,6 +165,9 @@ class Service:
             self.tell("recovery", words)
         if recovery.last is not None:
             self.source.resume(recovery.last)
+        if recovery.replayed:
+            # The next recovery need not repeat this one.
+            self._saved = -math.inf
 
     async def _end(self) -> None:
         """Write the last checkpoint and close the session."""
@@ -175,14 +179,14 @@ class Service:
                 self.session.checkpoint(self.pipeline)
             self.session.close()
 
-    def tell(self, kind: str, text: str) -> None:
-        """Log an event, show it in the view, and write it to the journal."""
+    def tell(self, kind: str, text: str, **more: Any) -> None:
+        """Log an event, show it in the view, and write it to the journal, with further values."""
         log.warning("%s: %s", kind, text, extra={"stream": self._stream, "kind": kind})
         self.metrics.count("events", kind=kind, stream=self._stream)
         if self.feed is not None:
             self.feed.tell(kind, text)
         if self.session is not None and kind != "journal":
-            self.session.record_event(kind, text, self.pipeline.frames)
+            self.session.record_event(kind, text, self.pipeline.frames, **more)
 
     # Samples.
 
@@ -230,7 +234,12 @@ class Service:
         ahead = ", ".join(f"{horizon:g} s" for horizon in self.pipeline.horizons)
         self.metrics.ready(True)
         self.metrics.gauge("rate_hz", self.pipeline.rate, stream=self._stream)
-        self.tell("started", f"{self.pipeline.rate:g} Hz, {len(self.pipeline.names)} channels, forecasts {ahead} ahead")
+        self.tell(
+            "started",
+            f"{self.pipeline.rate:g} Hz, {len(self.pipeline.names)} channels, forecasts {ahead} ahead",
+            rate=self.pipeline.rate,
+            horizons=list(self.pipeline.horizons),
+        )
 
     async def _answer(self, sample: GridSample, frame: Frame, number: int, *, send: bool) -> None:
         """Forecast from a sample and send the forecast; then learn."""

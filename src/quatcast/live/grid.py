@@ -95,7 +95,7 @@ class Grid(State):
     held
         Frames that wait for an earlier one, as (time, values).
     recent
-        Times of the last frames.
+        Times and sequence numbers of the last frames, -1 without a number.
     patience
         Number of the point up to which frames are put in order.
     old
@@ -125,7 +125,7 @@ class Grid(State):
     before: float | None = None
     values: Floats | None = None
     held: list[tuple[float, Floats]] = field(default_factory=list)
-    recent: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    recent: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     patience: int = -1
     old: int = 0
     counts: dict[str, int] = field(default_factory=dict)
@@ -143,7 +143,7 @@ class Grid(State):
         if self.base == "received":
             # Times of arrival say nothing about the order of frames that arrive together.
             time = max(time, np.nextafter(self.before, np.inf)) if self.before is not None else time
-        if time in self.recent:
+        if self._repeated(time, frame.sequence):
             return self._drop("duplicate")
         ahead = self.clock.local(time) - frame.received
         if ahead > STEP:
@@ -152,7 +152,7 @@ class Grid(State):
             return self._late(time, frame)
         self.old = 0
         self.clock.observe(time, frame.received)
-        self.recent.append(time)
+        self._remember(time, frame.sequence)
         return self._in_order(time, frame.values)
 
     def time_of(self, frame: Frame) -> float | None:
@@ -180,7 +180,8 @@ class Grid(State):
         self.clock.observe(time, frame.received)
         self.due, self.before, self.values, self.old = time, None, frame.values, 0
         self.held, self.patience = [], -1
-        self.recent = deque([time], maxlen=REMEMBERED)
+        self.recent.clear()
+        self._remember(time, frame.sequence)
         return self._place(time, frame.values)
 
     def _restart(self, time: float, frame: Frame, event: str) -> Taken:
@@ -189,17 +190,32 @@ class Grid(State):
         gap = self._missing(round(FILLED / self.period))
         return Taken(gap + self._begin(time, frame), event=f"{event}: a new segment begins")
 
+    def _remember(self, time: float, sequence: int | None) -> None:
+        self.recent.append((time, -1 if sequence is None else sequence))
+
+    def _repeated(self, time: float, sequence: int | None) -> bool:
+        """Return whether a frame has come before.
+
+        Without a sequence number, an old time can also be that of a clock that was set back; `_late` decides.
+        """
+        if sequence is None and self.before is not None and self._is_old(self.before - time):
+            return False
+        return (time, -1 if sequence is None else sequence) in self.recent
+
+    def _is_old(self, delay: float) -> bool:
+        return delay > max(OLD, OLD_PERIODS * self.period)
+
     def _late(self, time: float, frame: Frame) -> Taken:
         """Drop a frame that is older than what was used, unless a run of them shows that a clock was set back."""
         assert self.before is not None
         delay = self.before - time
         if delay <= REORDERED * self.period:
             self.patience = self.number + round(PATIENT / self.period)
-        if delay > max(OLD, OLD_PERIODS * self.period):
+        if self._is_old(delay):
             self.old += 1
             if self.old >= OLD_FRAMES:
                 return self._restart(time, frame, f"the clock went back by {delay:.3g} s")
-        self.recent.append(time)
+        self._remember(time, frame.sequence)
         return self._drop("late")
 
     def _in_order(self, time: float, values: Floats) -> Taken:

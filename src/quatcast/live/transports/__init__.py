@@ -6,7 +6,19 @@ schemes with `register_transport`.
 
 from __future__ import annotations
 
-from quatcast.live.transports import tcp, udp
+from quatcast.live.transports import igtl, lsl, tcp, udp, websocket
 from quatcast.live.transports.base import Sink, Source, open_sink, open_source, register_transport, transports
 
-__all__ = ["Sink", "Source", "open_sink", "open_source", "register_transport", "tcp", "transports", "udp"]
+__all__ = [
+    "Sink",
+    "Source",
+    "igtl",
+    "lsl",
+    "open_sink",
+    "open_source",
+    "register_transport",
+    "tcp",
+    "transports",
+    "udp",
+    "websocket",
+]

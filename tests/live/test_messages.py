@@ -53,11 +53,13 @@ def test_documented_message() -> None:
     np.testing.assert_array_equal(frame.values, [[1.2, 3.4, 5.6], [np.nan] * 3, [7, 8, 9]])
 
 
+@settings(deadline=None)
 @given(frames())
 def test_sample_survives(frame: Frame) -> None:
     same(parse_sample(sample_message(frame), "other", 5.0), frame)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_forecast_survives(data: st.DataObject) -> None:
     shape = data.draw(st.composite(shapes)())
@@ -94,6 +96,7 @@ def test_infinite_radius_becomes_null() -> None:
     assert json.loads(message)["radius"] == [None, 1.0]
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200) | st.text().map(str.encode))
 @example(b"[" * 60_000)
 @example(b'{"v":1,"type":"sample","p":' + b"[" * 60_000)
@@ -112,7 +115,7 @@ def test_arbitrary_bytes_raise_frame_errors_only(data: bytes) -> None:
             assert not np.isinf(getattr(frame, "values", 0.0)).any()
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.integers(0, len(SAMPLE) - 1), st.binary(max_size=3), st.integers(0, 5))
 def test_mutated_messages_raise_frame_errors_only(at: int, put: bytes, cut: int) -> None:
     try:
@@ -188,6 +191,7 @@ def test_lines_of_anything_else_are_refused(line: bytes) -> None:
         parse_sample(line, "s", 0.0)
 
 
+@settings(deadline=None)
 @given(arrays(float, (2, 3), elements=NUMBERS), TIMES)
 def test_lines_of_numbers_survive(values: np.ndarray, time: float) -> None:
     line = ",".join(repr(float(value)) for value in [time, *values.ravel()])

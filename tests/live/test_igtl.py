@@ -98,7 +98,7 @@ def test_pyigtl_client_sends_tools() -> None:
                 sending = asyncio.create_task(asyncio.to_thread(send_all, tracker))
                 check(await collect(source, 50))
                 await sending
-            assert source.refused == {"tool": 1}
+            assert source.refused == {"tool": 1, "type": 1}
 
     run(main())
 
@@ -139,10 +139,9 @@ async def check_sink(sink: Any, receiver: Any) -> None:
 
 def test_pyigtl_client_receives_forecasts() -> None:
     async def main() -> None:
-        async with open_sink("igtl://127.0.0.1:0?listen", "s") as sink:
-            async with client(sink.address[1]) as receiver:
-                await until(lambda: sink.receivers)
-                await check_sink(sink, receiver)
+        async with open_sink("igtl://127.0.0.1:0?listen", "s") as sink, client(sink.address[1]) as receiver:
+            await until(lambda: sink.receivers)
+            await check_sink(sink, receiver)
 
     run(main())
 

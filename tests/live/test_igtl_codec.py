@@ -233,7 +233,9 @@ def test_rotations_are_those_of_another_library(seed: int) -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=30, unique=True), st.sampled_from(["", "Forecast"]))
+@given(
+    st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=30, unique=True), st.sampled_from(["", "Forecast"])
+)
 def test_names_of_devices_differ_and_fit(names: list[str], suffix: str) -> None:
     devices = device_names(tuple(names), len(names), suffix)
     assert len(set(devices)) == len(names)

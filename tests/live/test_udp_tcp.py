@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import socket
+import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -105,6 +106,25 @@ def test_udp_token() -> None:
     run(main())
 
 
+def test_checksums() -> None:
+    """A changed digit is a valid sample; with a checksum it is refused."""
+    right = b"%b*%08x" % (SENT, zlib.crc32(SENT))
+
+    async def main() -> None:
+        async with open_source("udp://127.0.0.1:0?checksum", "s") as source:
+            datagrams(source.address, SENT, right.replace(b"0.1,", b"0.2,"), right + b"0", b"*00000000", right)
+            check((await collect(source, 1))[0])
+            assert source.refused == {"checksum": 4}
+        async with open_sink("tcp://127.0.0.1:0?listen&checksum", "s") as sink, tcp_client(sink.address) as (reader, _):
+            await until(lambda: sink.receivers)
+            sink.send(made_forecast())
+            message, _, digits = (await reader.readline()).strip().rpartition(b"*")
+            assert int(digits, 16) == zlib.crc32(message)
+            same(parse_forecast(message), made_forecast())
+
+    run(main())
+
+
 def test_udp_rate_is_bounded() -> None:
     async def main() -> None:
         async with open_source("udp://127.0.0.1:0", "s") as source:
@@ -198,7 +218,10 @@ def test_nc_receives_forecasts() -> None:
 
 def test_too_long_line_ends_the_connection() -> None:
     async def main() -> None:
-        async with open_source("tcp://127.0.0.1:0?listen", "s") as source, tcp_client(source.address) as (reader, writer):
+        async with (
+            open_source("tcp://127.0.0.1:0?listen", "s") as source,
+            tcp_client(source.address) as (reader, writer),
+        ):
             writer.write(b"1," * MAX_MESSAGE)
             await asyncio.gather(reader.read(), return_exceptions=True)
             assert source.refused == {"size": 1}

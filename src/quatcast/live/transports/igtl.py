@@ -86,7 +86,9 @@ class IgtlSource(LinkSource):
                 for _ in range(1 + header.size // CHUNK):
                     await limit.passes()
                 body = await read_known(reader, header)
-                if body is not None:
+                if body is None:
+                    self.refused["type"] += 1
+                else:
                     await self._take(header, body, received)
         except asyncio.IncompleteReadError as end:
             if end.partial:

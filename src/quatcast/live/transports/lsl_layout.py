@@ -86,7 +86,8 @@ class Layout:
         if len(values) != self.count or any(math.isinf(value) for value in values):
             raise FrameError(f"sample: expected {self.count} finite numbers or NaN, got {values[:8]}")
         numbers: Floats = np.array(values, dtype=float)
-        return numbers[np.array(self.indices)]
+        selected: Floats = numbers[np.array(self.indices)]
+        return selected
 
 
 def read_layout(info: Any, settings: Settings) -> Layout:

@@ -16,7 +16,7 @@ from quatcast.live.messages import forecast_message
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.limits import RateLimit
-from quatcast.live.transports.lines import LINE_OPTIONS, line_reader, stream_name
+from quatcast.live.transports.lines import LINE_OPTIONS, add_checksum, line_reader, stream_name
 from quatcast.live.transports.linked import LinkSink, LinkSource, feed_stream
 from quatcast.live.transports.links import Links
 
@@ -73,7 +73,8 @@ class TcpSink(LinkSink):
         self._links = Links(endpoint, partial(feed_stream, self), self.refused)
 
     def _message(self, forecast: ForecastFrame) -> bytes:
-        return forecast_message(forecast) + b"\n"
+        message = forecast_message(forecast)
+        return (add_checksum(message) if "checksum" in self.endpoint.options else message) + b"\n"
 
 
 def _source(parts: SplitResult, stream: str) -> TcpSource:
@@ -81,7 +82,7 @@ def _source(parts: SplitResult, stream: str) -> TcpSource:
 
 
 def _sink(parts: SplitResult, stream: str) -> TcpSink:
-    return TcpSink(parse_endpoint(parts))
+    return TcpSink(parse_endpoint(parts, ("checksum",)))
 
 
 register_transport("tcp", _source, _sink)

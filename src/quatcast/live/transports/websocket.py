@@ -170,7 +170,7 @@ def given_token(request: Request) -> str:
     word, _, token = next(iter(request.headers.get_all("Authorization")), "").partition(" ")
     if word.lower() == "bearer":
         return str(token).strip()
-    return dict(parse_qsl(urlsplit(request.path).query)).get("token", "")
+    return str(dict(parse_qsl(urlsplit(request.path).query)).get("token", ""))
 
 
 class WebSocketSource(LinkSource):

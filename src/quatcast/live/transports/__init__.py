@@ -6,13 +6,15 @@ schemes with `register_transport`.
 
 from __future__ import annotations
 
-from quatcast.live.transports import files, simulated, standard, tcp, udp
+from quatcast.live.transports import files, igtl, lsl, simulated, standard, tcp, udp, websocket
 from quatcast.live.transports.base import Sink, Source, open_sink, open_source, register_transport, transports
 
 __all__ = [
     "Sink",
     "Source",
     "files",
+    "igtl",
+    "lsl",
     "open_sink",
     "open_source",
     "register_transport",
@@ -21,4 +23,5 @@ __all__ = [
     "tcp",
     "transports",
     "udp",
+    "websocket",
 ]

@@ -1,7 +1,8 @@
-"""Lines of text as samples: headers, tokens, and the name of the stream, for UDP, TCP and WebSocket."""
+"""Lines of text as samples: headers, tokens, checksums and the name of the stream, for UDP, TCP and WebSocket."""
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +10,7 @@ from quatcast.live.frames import Frame, FrameError
 from quatcast.live.messages import header_names, parse_sample, split_cells
 from quatcast.live.transports.endpoint import Endpoint
 
-LINE_OPTIONS = ("dimensions", "stream")
+LINE_OPTIONS = ("dimensions", "stream", "checksum")
 """Options of URLs whose messages are lines of text."""
 
 
@@ -22,6 +23,29 @@ def token_line(token: str) -> bytes:
     b'token correct-horse-battery\n'
     """
     return f"token {token}\n".encode()
+
+
+def add_checksum(line: bytes) -> bytes:
+    """Return a line followed by an asterisk and its checksum, CRC-32 in eight hexadecimal digits.
+
+    Examples
+    --------
+    >>> add_checksum(b"1,2,3")
+    b'1,2,3*11894deb'
+    """
+    return b"%b*%08x" % (line, zlib.crc32(line))
+
+
+def remove_checksum(line: bytes) -> bytes | None:
+    """Return a line without its checksum, or None if that is missing or wrong.
+
+    Examples
+    --------
+    >>> remove_checksum(b"1,2,3*11894deb"), remove_checksum(b"1,2,4*6e94c28c")
+    (b'1,2,3', None)
+    """
+    content, _, _ = line.rpartition(b"*")
+    return content if content and line == add_checksum(content) else None
 
 
 def read_token(line: bytes) -> str:
@@ -64,6 +88,8 @@ class LineReader:
         Number of refused messages by kind.
     dimensions
         Coordinates per channel of lines of numbers.
+    checksum
+        Whether every line must end with a checksum.
     names
         Names of the channels from the header of lines of numbers.
 
@@ -80,13 +106,21 @@ class LineReader:
     stream: StreamName
     refused: Counter[str]
     dimensions: int
+    checksum: bool = False
     names: tuple[str, ...] = ()
     _begun: bool = field(default=False, repr=False)
 
     def read(self, line: bytes, received: float) -> Frame | None:
         """Return the frame of a line; None for a blank line, a header or a line that is refused."""
-        if not line.strip():
+        line = line.strip()
+        if not line:
             return None
+        if self.checksum:
+            content = remove_checksum(line)
+            if content is None:
+                self.refused["checksum"] += 1
+                return None
+            line = content
         first, self._begun = not self._begun, True
         try:
             frame = parse_sample(line, "", received, self.dimensions)
@@ -116,7 +150,8 @@ class LineReader:
 
 def line_reader(endpoint: Endpoint, stream: StreamName, refused: Counter[str]) -> LineReader:
     """Return the reader of a new connection."""
-    return LineReader(stream, refused, int(endpoint.number("dimensions", 3, 1, 16)))
+    dimensions = int(endpoint.number("dimensions", 3, 1, 16))
+    return LineReader(stream, refused, dimensions, "checksum" in endpoint.options)
 
 
 def stream_name(endpoint: Endpoint, default: str) -> StreamName:

@@ -1,23 +1,15 @@
-"""Connections over TCP: accepted from clients, or kept open to a server, whatever is sent over them.
-
-`StreamSource` and `StreamSink` are the common part of the transports that use such connections; they differ only in the
-format of the messages.
-"""
+"""Connections over TCP: accepted from clients, or kept open to a server, whatever is sent over them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from abc import abstractmethod
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Self
+from collections.abc import Awaitable, Callable
 
-from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE
-from quatcast.live.transports.base import Sink, Source
 from quatcast.live.transports.endpoint import Endpoint
-from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS, Backoff, Inbox, Outbox
+from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS, Backoff
 from quatcast.live.transports.lines import read_token, token_line
 
 log = logging.getLogger("quatcast.live")
@@ -123,115 +115,3 @@ class Links:
             await self.handler(reader, writer)
         finally:
             writer.transport.abort()
-
-
-class StreamSource(Source):
-    """A source over TCP connections; derived classes read the messages.
-
-    Parameters
-    ----------
-    endpoint
-        Where to listen or connect.
-    """
-
-    refused: Counter[str]
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint, self.refused = endpoint, Counter[str]()
-        self._links = Links(endpoint, self._receive, self.refused)
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port; a port that the system has chosen is known once the source has been entered."""
-        return self._links.address
-
-    async def __aenter__(self) -> Self:
-        """Listen or connect."""
-        self._inbox = Inbox()
-        await self._links.open()
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """End all connections."""
-        await self._links.close()
-        self._inbox.close()
-
-    def frames(self) -> AsyncIterator[Frame]:
-        """Yield the samples as they arrive."""
-        return self._inbox.frames()
-
-    @abstractmethod
-    async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Put the samples of one connection into the inbox until it ends."""
-
-
-class StreamSink(Sink):
-    """A sink over TCP connections; derived classes write the messages.
-
-    Parameters
-    ----------
-    endpoint
-        Where to listen or connect.
-    """
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint, self.dropped, self.refused = endpoint, 0, Counter[str]()
-        self._links = Links(endpoint, self._receiver, self.refused)
-        self._outboxes: set[Outbox] = set()
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port; a port that the system has chosen is known once the sink has been entered."""
-        return self._links.address
-
-    @property
-    def receivers(self) -> int:
-        """Number of receivers that are connected."""
-        return len(self._outboxes)
-
-    async def __aenter__(self) -> Self:
-        """Listen or connect."""
-        await self._links.open()
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """End all connections."""
-        await self._links.close()
-
-    def send(self, forecast: ForecastFrame) -> None:
-        """Queue a forecast for every receiver; without a connection to its server, drop it."""
-        if not self._outboxes:
-            self.dropped += not self.endpoint.listen
-            return
-        message = self._message(forecast)
-        for outbox in self._outboxes:
-            self.dropped += outbox.put(message)
-
-    @abstractmethod
-    def _message(self, forecast: ForecastFrame) -> bytes:
-        """Return the bytes of a forecast."""
-
-    async def _listen_to(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Discard what a receiver says until it ends the connection."""
-        while await reader.read(4096):
-            await asyncio.sleep(0.01)
-
-    async def _receiver(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Write forecasts to one receiver until it goes or stalls."""
-
-        async def write(message: bytes) -> None:
-            writer.write(message)
-            await writer.drain()
-
-        outbox = Outbox(write)
-        self._outboxes.add(outbox)
-        tasks = [asyncio.create_task(outbox.run()), asyncio.create_task(self._listen_to(reader, writer))]
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            self._outboxes.discard(outbox)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)

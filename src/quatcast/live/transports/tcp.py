@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from urllib.parse import SplitResult
 
 from quatcast.live.frames import ForecastFrame
@@ -15,11 +16,12 @@ from quatcast.live.messages import forecast_message
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.limits import RateLimit
-from quatcast.live.transports.lines import LINE_OPTIONS, line_reader, stream_name
-from quatcast.live.transports.links import StreamSink, StreamSource
+from quatcast.live.transports.lines import LINE_OPTIONS, add_checksum, line_reader, stream_name
+from quatcast.live.transports.linked import LinkSink, LinkSource, feed_stream
+from quatcast.live.transports.links import Links
 
 
-class TcpSource(StreamSource):
+class TcpSource(LinkSource):
     """Samples in lines.
 
     Parameters
@@ -32,6 +34,7 @@ class TcpSource(StreamSource):
 
     def __init__(self, endpoint: Endpoint, stream: str) -> None:
         super().__init__(endpoint)
+        self._links = Links(endpoint, self._receive, self.refused)
         self._stream = stream_name(endpoint, stream)
         line_reader(
             endpoint, self._stream, self.refused
@@ -43,7 +46,8 @@ class TcpSource(StreamSource):
             try:
                 line = await reader.readuntil(b"\n")
             except asyncio.IncompleteReadError as end:
-                self.refused["incomplete"] += bool(end.partial.strip())
+                if end.partial.strip():
+                    self.refused["incomplete"] += 1
                 return
             except asyncio.LimitOverrunError:
                 self.refused["size"] += 1
@@ -55,11 +59,22 @@ class TcpSource(StreamSource):
                 await self._inbox.put(frame)
 
 
-class TcpSink(StreamSink):
-    """Forecasts in lines of JSON."""
+class TcpSink(LinkSink):
+    """Forecasts in lines of JSON.
+
+    Parameters
+    ----------
+    endpoint
+        Where to listen or connect.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._links = Links(endpoint, partial(feed_stream, self), self.refused)
 
     def _message(self, forecast: ForecastFrame) -> bytes:
-        return forecast_message(forecast) + b"\n"
+        message = forecast_message(forecast)
+        return (add_checksum(message) if "checksum" in self.endpoint.options else message) + b"\n"
 
 
 def _source(parts: SplitResult, stream: str) -> TcpSource:
@@ -67,7 +82,7 @@ def _source(parts: SplitResult, stream: str) -> TcpSource:
 
 
 def _sink(parts: SplitResult, stream: str) -> TcpSink:
-    return TcpSink(parse_endpoint(parts))
+    return TcpSink(parse_endpoint(parts, ("checksum",)))
 
 
 register_transport("tcp", _source, _sink)

@@ -18,7 +18,7 @@ from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import Sink, Source, register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.limits import Inbox, RateLimit
-from quatcast.live.transports.lines import LINE_OPTIONS, line_reader, read_token, stream_name
+from quatcast.live.transports.lines import LINE_OPTIONS, add_checksum, line_reader, read_token, stream_name
 
 MAX_DATAGRAM = 65507
 """Largest payload of a datagram over IPv4."""
@@ -122,6 +122,8 @@ class UdpSink(Sink, asyncio.DatagramProtocol):
     def send(self, forecast: ForecastFrame) -> None:
         """Send a forecast."""
         message = forecast_message(forecast)
+        if "checksum" in self.endpoint.options:
+            message = add_checksum(message)
         transport = self._transport
         if transport is None or len(message) > MAX_DATAGRAM or self._paused:
             self.dropped += 1
@@ -146,7 +148,7 @@ def _source(parts: SplitResult, stream: str) -> UdpSource:
 
 
 def _sink(parts: SplitResult, stream: str) -> UdpSink:
-    return UdpSink(parse_endpoint(parts, listen=False))
+    return UdpSink(parse_endpoint(parts, ("checksum",), listen=False))
 
 
 register_transport("udp", _source, _sink)

@@ -130,7 +130,7 @@ class ViewFeed:
         self._status: dict[str, Any] | None = None
         self._status_sent = True
         self._events: deque[dict[str, Any]] = deque(maxlen=MAX_EVENTS)
-        self._flushed = 0.0
+        self._flushed = self._published = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -141,6 +141,7 @@ class ViewFeed:
     def publish(self, forecast: ForecastFrame) -> None:
         """Show a forecast."""
         layout = Layout.of(forecast)
+        self._published = time.monotonic()
         if layout != self._layout or (self._rows and forecast.time < self._rows[-1][0]):
             self._begin(layout)
         self._statistics.add(forecast)
@@ -211,6 +212,7 @@ class ViewFeed:
             "history": self.history,
             "rate": self.rate,
             "coverage": self.coverage,
+            "idle": time.monotonic() - self._published if self._rows else None,
         }
         messages: list[Message] = [_json(hello)]
         if self._layout is not None:

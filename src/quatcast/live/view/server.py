@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import Address
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
@@ -202,6 +203,8 @@ class View:
                         await websocket.send_bytes(message)
         except TimeoutError:
             self.metrics.count("viewers_too_slow")
+            if self._server is not None:
+                self._server.abort(websocket.client)
         except WebSocketDisconnect:
             pass
 
@@ -271,6 +274,12 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    def abort(self, client: Address | None) -> None:
+        """Cut the connection to an address. An orderly end would wait until the other side has read everything."""
+        for connection in list(self.server_state.connections):
+            if connection.client == client:
+                connection.transport.abort()
 
 
 def _listen(host: str, port: int) -> socket.socket:

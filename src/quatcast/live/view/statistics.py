@@ -159,10 +159,10 @@ class Statistics:
         return quantiles
 
     def _rate(self) -> float | None:
+        """Return the usual number of samples per second, which a pause does not change."""
         times = [time for time, _ in self._ages if time > self._ages[-1][0] - BIN]
-        if len(times) < 2 or times[-1] <= times[0]:
-            return None
-        return (len(times) - 1) / (times[-1] - times[0])
+        period = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+        return 1 / period if period > 0 else None
 
 
 def _place(values: Floats) -> Floats:
@@ -172,6 +172,6 @@ def _place(values: Floats) -> Floats:
 
 def _plain(values: Any) -> Any:
     """Return an array as nested lists of floats with None for NaN."""
-    if isinstance(values, list) or getattr(values, "ndim", 0):
+    if isinstance(values, list) or np.ndim(values):
         return [_plain(value) for value in values]
     return float(values) if math.isfinite(values) else None

@@ -196,7 +196,7 @@ class Service:
             self._waiting = True
             frame = await anext(frames, None)
             self._waiting = False
-            if frame is None:
+            if frame is None or self._stopping:
                 return
             self._whole = False
             await self._take(frame)

@@ -177,6 +177,9 @@ class Session:
             return
         if journal_files(self.folder) or checkpoints(self.folder):
             raise ValueError(f"{self.folder}: holds a journal without session.json; give another folder")
+        self._write_description()
+
+    def _write_description(self) -> None:
         text = json.dumps({"version": VERSION, "settings": self.settings.to_json()}, indent=2)
         temporary = self.folder / ".session.json.part"
         with temporary.open("w", encoding="utf-8") as file:
@@ -290,7 +293,7 @@ class Session:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not is_session(self.folder):
-                self._describe()
+                self._write_description()
             snapshot.write(path)
             for _, old in checkpoints(self.folder)[KEPT:]:
                 old.unlink(missing_ok=True)

@@ -32,7 +32,9 @@ def written(folder: Path, count: int, rotate: int = 10**9) -> list[str]:
 
 @settings(max_examples=80, deadline=None)
 @given(
-    values=st.tuples(st.integers(1, 4), st.integers(1, 7)).flatmap(lambda shape: arrays(float, shape, elements=NUMBERS)),
+    values=st.tuples(st.integers(1, 4), st.integers(1, 7)).flatmap(
+        lambda shape: arrays(float, shape, elements=NUMBERS)
+    ),
     time=st.none() | st.floats(-1e11, 1e11),
     received=st.floats(0, 1e11),
     sequence=st.none() | st.integers(0, 2**63 - 1),

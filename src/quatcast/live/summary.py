@@ -148,7 +148,9 @@ def _read_frames(folder: Path, summary: SessionSummary) -> dict[int, float]:
     return received
 
 
-def _score(forecasts: Iterable[ForecastRecord], summary: SessionSummary, received: dict[int, float], steps: int) -> None:
+def _score(
+    forecasts: Iterable[ForecastRecord], summary: SessionSummary, received: dict[int, float], steps: int
+) -> None:
     """Compare every forecast with the sample that it was for."""
     pending: deque[ForecastRecord] = deque()
     times, errors, still, radius, latencies = [], [], [], [], []

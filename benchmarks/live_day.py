@@ -2,8 +2,8 @@
 
     python benchmarks/live_day.py --hours 24        # 864,000 samples, about an hour and a half
 
-The service runs as a process of its own with a journal, checkpoints and a view, and takes samples as fast as it can. The
-program watches its memory and reads the journal afterwards. It ends with exit code 1 unless every sample and every
+The service runs as a process of its own with a journal, checkpoints and a view, and takes samples as fast as it can.
+The program watches its memory and reads the journal afterwards. It ends with exit code 1 unless every sample and every
 forecast is in the journal once, files were rotated, and memory at the end is at most a tenth above memory after the
 first tenth.
 """

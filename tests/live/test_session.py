@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def test_interrupted_anywhere_equals_undisturbed(tmp_path: Path, undisturbed: li
     rng = np.random.default_rng(seed)
     cuts = [0, 3, *sorted(rng.integers(5, len(FRAMES), 4).tolist()), len(FRAMES)]
     made: list[bytes] = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         session, pipeline, _ = begin(tmp_path)
         assert pipeline.frames == start
         middle = int(rng.integers(start, end + 1))
@@ -163,7 +164,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:
     cut(begin(tmp_path)[0])
-    with pytest.raises(ValueError, match=r"other settings \(horizon \(1.0,\) instead of \(0.3,\)\)"):
+    with pytest.raises(ValueError, match=r"with other settings \(horizon \(1.0,\) instead of \(0.3,\)\)"):
         Session(tmp_path, LiveSettings(stream="chest", horizon=(1.0,)), print)
     cut(begin(tmp_path)[0])  # the lock was released
 

@@ -204,7 +204,7 @@ class Service:
             self._checkpoint_if_due()
 
     def now(self) -> float:
-        """Return the time; if the source does not play in real time, the time of its newest frame and what came since."""
+        """Return the time; where it is made up, the time of the newest frame and what has passed since."""
         return now() if self.source.realtime else self._virtual + time.monotonic() - self._heard_at
 
     async def _take(self, frame: Frame) -> None:

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from quatcast.checkpoint import Snapshot, read
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
@@ -138,6 +136,7 @@ class Session:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
     >>> with TemporaryDirectory() as folder:
     ...     pipeline = Pipeline(LiveSettings(rate=10.0))
     ...     session = Session(Path(folder), pipeline.settings, print)
@@ -170,10 +169,8 @@ class Session:
     def _describe(self) -> None:
         """Write the settings, or compare them with those of the session that is there."""
         if is_session(self.folder):
-            if differences := self.settings.differences(read_settings(self.folder)):
-                raise ValueError(
-                    f"{self.folder}: holds a session with other settings ({'; '.join(differences)}); give another folder"
-                )
+            if differences := "; ".join(self.settings.differences(read_settings(self.folder))):
+                raise ValueError(f"{self.folder}: holds a session with other settings ({differences}); give another")
             return
         if journal_files(self.folder) or checkpoints(self.folder):
             raise ValueError(f"{self.folder}: holds a journal without session.json; give another folder")

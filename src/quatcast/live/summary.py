@@ -35,8 +35,8 @@ class SessionSummary:
     late, unsent, recovered
         Number of forecasts that were too late, were replaced by a newer one, and were computed after a restart.
     times, errors, still, radius
-        Target times (T,) and, per matured forecast and channel, the distance (T, channels) from forecast to sample, from
-        the sample before to the sample, and the radius; NaN where there is none.
+        Target times (T,) and, per matured forecast and channel, the distance (T, channels) from the forecast to the
+        sample, from the sample at the time of the forecast to the sample, and the radius; NaN where there is none.
     latencies
         Seconds from arrival to sending, one per sent forecast.
     reading
@@ -181,4 +181,4 @@ def _score(
 
 def _finite(values: Sequence[float]) -> Floats:
     array = np.array(values, dtype=float)
-    return array[np.isfinite(array)]
+    return np.asarray(array[np.isfinite(array)])

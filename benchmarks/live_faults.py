@@ -19,9 +19,12 @@ OpenIGTLink is outside its checksum, so that a changed time is not found by the 
 from __future__ import annotations
 
 import argparse
+import array
 import asyncio
+import fcntl
 import logging
 import struct
+import termios
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -117,9 +120,15 @@ class Udp(Line):
         async with listening(f"udp://127.0.0.1:0?stream=chest{'&checksum' * self.checksum}") as source:
             loop = asyncio.get_running_loop()
             transport, _ = await loop.create_datagram_endpoint(asyncio.DatagramProtocol, remote_addr=source.address)
-            self._transport = transport
+            self._transport, self._socket = transport, source._transport.get_extra_info("socket")
             yield source
             transport.close()
+
+    def unread(self) -> int:
+        """Return the size of the next datagram that the source has not read."""
+        size = array.array("i", [0])
+        fcntl.ioctl(self._socket.fileno(), termios.FIONREAD, size)
+        return size[0]
 
     async def send(self, packet: bytes, intact: bool = True) -> None:
         self._transport.sendto(packet)
@@ -240,11 +249,16 @@ class Lsl:
         self._sent.append(numbers)
         self._outlet.push_sample(numbers.tolist())
 
+    def unread(self) -> bool:
+        """Tell whether many samples have not been read."""
+        return len(self._sent) > 4 * BATCH
+
     def judge(self, frame: Frame) -> str:
-        """Compare a frame with the oldest sample that it can be: those with infinity are refused."""
-        while np.isinf(self._sent[0]).any():
-            self._sent.popleft()
-        return "right" if np.array_equal(frame.values[0], self._sent.popleft(), equal_nan=True) else "wrong values"
+        """Look for the sample that a frame is, among those that were sent after the one before."""
+        while self._sent:
+            if np.array_equal(frame.values[0], self._sent.popleft(), equal_nan=True):
+                return "right"
+        return "wrong values"
 
 
 async def packets(link: Any, count: int, rng: np.random.Generator, tally: Tally) -> None:
@@ -258,7 +272,7 @@ async def packets(link: Any, count: int, rng: np.random.Generator, tally: Tally)
             packet = rng.bytes(int(rng.integers(1, 300)))
         await link.send(packet, intact=kind == "valid")
         tally.sent[str(kind)] += 1
-        await paced(number)
+        await paced(link, number)
 
 
 async def network(link: Any, count: int, rng: np.random.Generator, tally: Tally) -> None:
@@ -287,13 +301,17 @@ async def network(link: Any, count: int, rng: np.random.Generator, tally: Tally)
         waiting.clear()
         if rng.random() < 0.0005:
             await asyncio.sleep(rng.uniform(0, 0.2))
-        await paced(number)
+        await paced(link, number)
 
 
-async def paced(number: int) -> None:
-    """Pause after every batch."""
+async def paced(link: Any, number: int) -> None:
+    """Pause after every batch, and until all datagrams and LSL samples have been read, so that no buffer overflows."""
     if number % BATCH == BATCH - 1:
         await asyncio.sleep(BATCH / PER_SECOND)
+        for _ in range(1000):
+            if not (isinstance(link, Udp | Lsl) and link.unread()):
+                break
+            await asyncio.sleep(0.001)
 
 
 Programme = Callable[[Any, int, np.random.Generator, Tally], Awaitable[None]]

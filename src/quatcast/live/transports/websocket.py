@@ -111,6 +111,10 @@ class WebSocketLinks:
             raise ConnectionError(str(error)) from error
 
     async def _serve(self, connection: Connection) -> None:
+        if self._clients >= MAX_CLIENTS:  # more handshakes at the same time than places
+            self.refused["clients"] += 1
+            await connection.close(1013)
+            return
         self._clients += 1
         try:
             await self.handler(connection)

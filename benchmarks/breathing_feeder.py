@@ -39,7 +39,9 @@ class Breathing:
         moved: Floats = PLACES + MOTION * (depth * shape + drift)[:, None]
         return moved
 
-    def frame(self, number: int, t: float, status: str = "ok", reason: str = "", lost: int | None = None) -> ForecastFrame:
+    def frame(
+        self, number: int, t: float, status: str = "ok", reason: str = "", lost: int | None = None
+    ) -> ForecastFrame:
         """Return the forecast frame of the sample at a time; `lost` is a channel that was not seen."""
         now = self.position(t)
         usable = status in ("ok", "degraded")
@@ -53,8 +55,20 @@ class Breathing:
         sample = np.where(filled[:, None], np.nan, now)
         path = tuple(points) if len(points) > 1 else ()
         return ForecastFrame(
-            *(self.stream, number, t, main.target_time, t + 0.004 + 0.002 * np.sin(number) ** 2),
-            *(main.position, main.radius, status, reason, filled, sample, self.names, self.unit, path),
+            stream=self.stream,
+            sequence=number,
+            time=t,
+            target_time=main.target_time,
+            sent_time=t + 0.004 + 0.002 * np.sin(number) ** 2,
+            position=main.position,
+            radius=main.radius,
+            status=status,
+            reason=reason,
+            filled=filled,
+            sample=sample,
+            names=self.names,
+            unit=self.unit,
+            path=path,
         )
 
     def past(self, seconds: float, rate: float, now: float) -> Iterator[ForecastFrame]:

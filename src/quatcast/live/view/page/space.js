@@ -1,6 +1,6 @@
 // The markers in space: where they are, where they have been, and where they are going. Can be turned with the pointer.
 
-import { niceStep, short } from "./format.js";
+import { niceStep, pixelRatio, short } from "./format.js";
 
 const TRAIL = 8; // Seconds of the past that are drawn.
 const PIECES = 10; // Pieces of a trail, each fainter than the next.
@@ -34,7 +34,7 @@ export class Space {
   _resize() {
     this.width = this.holder.clientWidth;
     this.height = this.holder.clientHeight;
-    this.ratio = Math.min(window.devicePixelRatio || 1, 2);
+    this.ratio = pixelRatio();
     this.canvas.width = Math.max(1, Math.round(this.width * this.ratio));
     this.canvas.height = Math.max(1, Math.round(this.height * this.ratio));
   }
@@ -70,6 +70,7 @@ export class Space {
 
   /** Draw the channels of a store with the forecasts for one horizon; `enlarge` is a factor, or 0 for automatic. */
   draw({ store, channels, horizon, theme, now, enlarge }) {
+    if (pixelRatio() !== this.ratio) this._resize();
     if (this.width < 60 || !store || !store.size || !channels.length) return;
     this.store = store;
     this.axes = axesOf(store.layout.dimensions);
@@ -159,7 +160,7 @@ export class Space {
     this.moved = true;
     this.bottom = lows[2] - this.centre[2] - motion * this.factor;
     this.top = highs[2] - this.centre[2] + motion * this.factor;
-    this.scale = (0.5 * Math.min(this.width * 0.95, this.height * 1.1)) / this.reach;
+    this.scale = (0.56 * Math.min(this.width * 0.95, this.height * 1.1)) / this.reach;
     this.step = niceStep(this.reach / 2.2);
   }
 

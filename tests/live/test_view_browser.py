@@ -30,7 +30,7 @@ OVERLAPS = """(() => {
 })()"""
 OUTSIDE = """[...document.querySelectorAll("body *")].filter((e) =>
   e.getBoundingClientRect().right > document.documentElement.clientWidth + 1
-  && !e.closest("svg, canvas") && getComputedStyle(e).overflow !== "hidden"
+  && !e.closest("svg, canvas, details:not([open])") && getComputedStyle(e).overflow !== "hidden"
   && !e.parentElement.closest("h1, h2, .label")).map((e) => e.tagName + "." + e.className)"""
 
 

@@ -19,6 +19,8 @@ class Source(ABC):
     """
 
     refused: dict[str, int]
+    realtime: bool = True
+    """Whether samples arrive in real time. If not, silence and lateness have no meaning, and times of arrival are made up."""
 
     @abstractmethod
     async def __aenter__(self) -> Self:
@@ -31,6 +33,9 @@ class Source(ABC):
     @abstractmethod
     def frames(self) -> AsyncIterator[Frame]:
         """Yield the samples as they arrive."""
+
+    def resume(self, last: Frame) -> None:  # noqa: B027
+        """Continue after a sample, if the source can; called before it is entered. By default it does nothing."""
 
 
 class Sink(ABC):

@@ -1,0 +1,154 @@
+"""UDP: a source that binds a port, and a sink that sends datagrams to an address.
+
+A datagram holds one or more lines, each a sample (see `quatcast.live.messages`). If the source has a token, every
+datagram begins with the line ``token TOKEN``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Self
+from urllib.parse import SplitResult
+
+from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.messages import MAX_MESSAGE, forecast_message
+from quatcast.live.transports.base import Sink, Source, register_transport
+from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
+from quatcast.live.transports.limits import Inbox, RateLimit
+from quatcast.live.transports.lines import LINE_OPTIONS, add_checksum, line_reader, read_token, stream_name
+
+MAX_DATAGRAM = 65507
+"""Largest payload of a datagram over IPv4."""
+UDP_BURST = 1024
+"""Datagrams that may arrive at once before the rate counts."""
+
+
+class UdpSource(Source, asyncio.DatagramProtocol):
+    """Samples in datagrams.
+
+    Parameters
+    ----------
+    endpoint
+        Address to bind.
+    stream
+        Name of the stream.
+    """
+
+    def __init__(self, endpoint: Endpoint, stream: str) -> None:
+        self.endpoint, self.refused = endpoint, Counter[str]()
+        self.address = (endpoint.host, endpoint.port)
+        self._stream = stream_name(endpoint, stream)
+        self._reader = line_reader(endpoint, self._stream, self.refused)
+        self._limit = RateLimit(burst=UDP_BURST)
+        self._transport: asyncio.DatagramTransport | None = None
+
+    async def __aenter__(self) -> Self:
+        """Bind the port."""
+        self._inbox = Inbox()
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=self.address)
+        self._transport = transport
+        self.address = transport.get_extra_info("sockname")[:2]
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Close the port."""
+        if self._transport is not None:
+            self._transport.close()
+        self._inbox.close()
+
+    def frames(self) -> AsyncIterator[Frame]:
+        """Yield the samples as they arrive."""
+        return self._inbox.frames()
+
+    def datagram_received(self, data: bytes, address: tuple[str | int, ...]) -> None:
+        """Take the samples of a datagram."""
+        received = time.time()
+        if not self.endpoint.admits(str(address[0])):
+            self.refused["address"] += 1
+        elif self._limit.wait(asyncio.get_running_loop().time()):
+            self.refused["rate"] += 1
+        elif len(data) > MAX_MESSAGE:
+            self.refused["size"] += 1
+        else:
+            self._take(data, received)
+
+    def _take(self, data: bytes, received: float) -> None:
+        """Read the lines of a datagram after checking its token."""
+        if self.endpoint.token:
+            first, _, data = data.partition(b"\n")
+            if not self.endpoint.accepts(read_token(first)):
+                self.refused["token"] += 1
+                return
+        for line in data.split(b"\n"):
+            frame = self._reader.read(line, received)
+            if frame is not None and not self._inbox.offer(frame):
+                self.refused["overflow"] += 1
+
+    def error_received(self, error: Exception) -> None:
+        """Go on after an error of the socket."""
+
+
+class UdpSink(Sink, asyncio.DatagramProtocol):
+    """Forecasts in datagrams, one JSON message each.
+
+    A forecast that does not fit into a datagram, or for which the system has no room, is dropped and counted.
+
+    Parameters
+    ----------
+    endpoint
+        Address to send to.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.dropped, self._paused = endpoint, 0, False
+        self._transport: asyncio.DatagramTransport | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open a socket."""
+        loop = asyncio.get_running_loop()
+        remote = (self.endpoint.host, self.endpoint.port)
+        self._transport, _ = await loop.create_datagram_endpoint(lambda: self, remote_addr=remote)
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Close the socket."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def send(self, forecast: ForecastFrame) -> None:
+        """Send a forecast."""
+        message = forecast_message(forecast)
+        if "checksum" in self.endpoint.options:
+            message = add_checksum(message)
+        transport = self._transport
+        if transport is None or len(message) > MAX_DATAGRAM or self._paused:
+            self.dropped += 1
+        else:
+            transport.sendto(message)
+
+    def pause_writing(self) -> None:
+        """Drop forecasts while the system takes none."""
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        """Send again."""
+        self._paused = False
+
+    def error_received(self, error: Exception) -> None:
+        """Count a forecast for which nobody listened, and go on."""
+        self.dropped += 1
+
+
+def _source(parts: SplitResult, stream: str) -> UdpSource:
+    return UdpSource(parse_endpoint(parts, LINE_OPTIONS, listen=True), stream)
+
+
+def _sink(parts: SplitResult, stream: str) -> UdpSink:
+    return UdpSink(parse_endpoint(parts, ("checksum",), listen=False))
+
+
+register_transport("udp", _source, _sink)

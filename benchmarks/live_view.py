@@ -152,7 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--screenshot", type=Path, help="write the picture to this file instead of measuring")
     parser.add_argument("--scheme", choices=["light", "dark"], default="light")
-    parser.add_argument("--size", type=int, nargs=2, default=[1400, 1000], metavar=("WIDTH", "HEIGHT"))
+    parser.add_argument("--size", type=int, nargs=2, default=[1400, 1150], metavar=("WIDTH", "HEIGHT"))
     parser.add_argument("--scale", type=float, default=1.0, help="pixels of the picture per pixel of the page")
     arguments = parser.parse_args()
     if arguments.screenshot:

@@ -134,9 +134,10 @@ class View:
         """Stop serving; browsers try to connect again until the next start."""
         if self._server is not None:
             self._server.should_exit = True
-        serving, beating = self._tasks
-        beating.cancel()
-        await asyncio.gather(serving, beating, return_exceptions=True)
+        tasks, self._tasks = self._tasks, []
+        for beating in tasks[1:]:
+            beating.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _app(self) -> ASGIApp:
         app = Starlette(
@@ -278,7 +279,7 @@ class _Server(uvicorn.Server):
     def abort(self, client: Address | None) -> None:
         """Cut the connection to an address. An orderly end would wait until the other side has read everything."""
         for connection in list(self.server_state.connections):
-            if connection.client == client:
+            if getattr(connection, "client", None) == client:
                 connection.transport.abort()
 
 

@@ -39,7 +39,9 @@ class Breathing:
         moved: Floats = PLACES + MOTION * (depth * shape + drift)[:, None]
         return moved
 
-    def frame(self, number: int, t: float, status: str = "ok", reason: str = "", lost: int | None = None) -> ForecastFrame:
+    def frame(
+        self, number: int, t: float, status: str = "ok", reason: str = "", lost: int | None = None
+    ) -> ForecastFrame:
         """Return the forecast frame of the sample at a time; `lost` is a channel that was not seen."""
         now = self.position(t)
         usable = status in ("ok", "degraded")

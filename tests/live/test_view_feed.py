@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from breathing_feeder import Breathing
 
-from quatcast.live.view.feed import MAX_EVENTS, MAX_HISTORY, MAX_QUEUE, MAX_TEXT, MAX_VIEWERS, TooManyViewersError, ViewFeed
+from quatcast.live.view.feed import (
+    MAX_EVENTS,
+    MAX_HISTORY,
+    MAX_QUEUE,
+    MAX_TEXT,
+    MAX_VIEWERS,
+    TooManyViewersError,
+    ViewFeed,
+)
 from quatcast.live.view.rows import Layout, unpack
 
 START = 1.7e9

@@ -52,6 +52,7 @@ def run(
     host: Annotated[str, Option(help="Address of the view.")] = "127.0.0.1",
     port: Annotated[int, Option(help="Port of the view; 0 lets the system choose.", min=0, max=65535)] = 8765,
     checkpoint: Annotated[float, Option(help="Seconds between checkpoints.", min=0.1)] = 10.0,
+    journal_size: Annotated[float, Option(help="MiB after which a new file of the journal is begun.", min=0.01)] = 64.0,
     config: Annotated[Path | None, Option(help="TOML file with several streams, instead of a source.")] = None,
     log: Annotated[str, Option(help="Form of the log on standard error: text or json.")] = "text",
 ) -> None:
@@ -77,6 +78,7 @@ def run(
         record=record,
         view=ViewAddress(host, port, token) if view else None,
         checkpoint=checkpoint,
+        rotate=round(journal_size * 2**20),
     )
     summary = asyncio.run(serve(plan, _tell))
     _tell(

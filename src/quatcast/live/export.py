@@ -142,7 +142,13 @@ def _write_parquet(table: SessionTable, path: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError:
         raise ImportError("--to parquet needs the package pyarrow: pip install pyarrow") from None
-    kinds = {"status": pa.string(), "reason": pa.string(), "number": pa.int64(), "n": pa.int64(), "sequence": pa.int64()}
+    kinds = {
+        "status": pa.string(),
+        "reason": pa.string(),
+        "number": pa.int64(),
+        "n": pa.int64(),
+        "sequence": pa.int64(),
+    }
     flags = {"late", "unsent", "recovered"}
     fields = [
         (name, pa.bool_() if name in flags or name.endswith(" filled") else kinds.get(name, pa.float64()))
@@ -151,7 +157,9 @@ def _write_parquet(table: SessionTable, path: Path) -> None:
     schema = pa.schema(fields)
     with pq.ParquetWriter(path, schema) as writer:
         while rows := list(islice(table.rows, BATCH)):
-            columns = [pa.array(column, kind) for column, (_, kind) in zip(zip(*rows, strict=True), fields, strict=True)]
+            columns = [
+                pa.array(column, kind) for column, (_, kind) in zip(zip(*rows, strict=True), fields, strict=True)
+            ]
             writer.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
@@ -179,4 +187,3 @@ def _xdf_streams(stem: str, tables: Sequence[SessionTable]) -> list[XdfStream]:
 
 def _filled(cells: Iterable[float | None]) -> list[float]:
     return [math.nan if cell is None else cell for cell in cells]
-

@@ -25,7 +25,7 @@ _NAME = re.compile(r"journal-(\d{12})(?:-(\d+))?\.jsonl")
 
 
 def encode_line(record: dict[str, Any]) -> bytes:
-    """Return a record as a line with a checksum.
+    r"""Return a record as a line with a checksum.
 
     Examples
     --------

@@ -196,7 +196,7 @@ class Service:
             self._waiting = True
             frame = await anext(frames, None)
             self._waiting = False
-            if frame is None:
+            if frame is None or self._stopping:
                 return
             self._whole = False
             await self._take(frame)
@@ -204,7 +204,7 @@ class Service:
             self._checkpoint_if_due()
 
     def now(self) -> float:
-        """Return the time; if the source does not play in real time, the time of its newest frame and what came since."""
+        """Return the time; where it is made up, the time of the newest frame and what has passed since."""
         return now() if self.source.realtime else self._virtual + time.monotonic() - self._heard_at
 
     async def _take(self, frame: Frame) -> None:

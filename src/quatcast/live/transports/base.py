@@ -20,7 +20,7 @@ class Source(ABC):
 
     refused: dict[str, int]
     realtime: bool = True
-    """Whether samples arrive in real time. If not, silence and lateness have no meaning, and times of arrival are made up."""
+    """Whether samples arrive in real time. If not, times of arrival are made up, and nothing is silent or late."""
 
     @abstractmethod
     async def __aenter__(self) -> Self:

@@ -17,6 +17,7 @@ def test_damaged_packets(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     valid, right = (int(re.findall(f"'{word}': (\\d+)", text)[0]) for word in ("valid", "right"))
     assert right >= valid > 80
+    assert "missing 0," in text
     assert "wrong values" not in text
 
 

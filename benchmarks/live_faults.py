@@ -61,10 +61,29 @@ def values(number: int) -> Floats:
 
 @dataclass
 class Tally:
-    """What was sent and what arrived."""
+    """What was sent and what arrived, and by number which samples were sent intact and which arrived."""
 
+    count: int
     sent: Counter[str] = field(default_factory=Counter)
     arrived: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._intact, self._seen = np.zeros(self.count, dtype=bool), np.zeros(self.count, dtype=bool)
+
+    def send(self, kind: str, number: int, intact: bool) -> None:
+        self.sent[kind] += 1
+        self._intact[number] = intact
+
+    def take(self, judged: str, frame: Frame) -> None:
+        self.arrived[judged] += 1
+        number = frame.values[0, 0]
+        if judged == "right" and 0 <= number < self.count:
+            self._seen[int(number)] = True
+
+    @property
+    def missing(self) -> int:
+        """Number of samples that were sent intact and did not arrive."""
+        return int((self._intact & ~self._seen).sum())
 
 
 def verdict(frame: Frame) -> str:
@@ -261,9 +280,9 @@ class Lsl:
         return "wrong values"
 
 
-async def packets(link: Any, count: int, rng: np.random.Generator, tally: Tally) -> None:
+async def packets(link: Any, numbers: range, rng: np.random.Generator, tally: Tally) -> None:
     """Send valid, damaged and random packets."""
-    for number in range(count):
+    for number in numbers:
         kind = rng.choice(["valid", "damaged", "random"], p=[0.4, 0.4, 0.2])
         packet = link.packet(number)
         if kind == "damaged":
@@ -271,27 +290,28 @@ async def packets(link: Any, count: int, rng: np.random.Generator, tally: Tally)
         elif kind == "random":
             packet = rng.bytes(int(rng.integers(1, 300)))
         await link.send(packet, intact=kind == "valid")
-        tally.sent[str(kind)] += 1
+        tally.send(str(kind), number, intact=kind == "valid")
         await paced(link, number)
 
 
-async def network(link: Any, count: int, rng: np.random.Generator, tally: Tally) -> None:
+async def network(link: Any, numbers: range, rng: np.random.Generator, tally: Tally) -> None:
     """Send valid samples through a bad network."""
     waiting: list[bytes] = []
-    for number in range(count):
+    for number in numbers:
         chance = rng.random()
         packet = link.packet(number)
-        tally.sent["samples"] += 1
+        half = 0.12 <= chance < 0.122 and hasattr(link, "cut")
+        tally.send("samples", number, intact=chance >= 0.05 and not half)
         if chance < 0.05:
             tally.sent["lost"] += 1
         elif chance < 0.07:
             tally.sent["duplicated"] += 1
             waiting += [packet, packet]
-        elif chance < 0.12 and number < count - 1:
+        elif chance < 0.12 and number < numbers[-1]:
             tally.sent["exchanged"] += 1
             waiting.insert(0, packet)
             continue  # the next one overtakes it
-        elif chance < 0.122 and hasattr(link, "cut"):
+        elif half:
             tally.sent["cut in half"] += 1
             await link.cut(packet[: len(packet) // 2])
         else:
@@ -314,31 +334,31 @@ async def paced(link: Any, number: int) -> None:
             await asyncio.sleep(0.001)
 
 
-Programme = Callable[[Any, int, np.random.Generator, Tally], Awaitable[None]]
+Programme = Callable[[Any, range, np.random.Generator, Tally], Awaitable[None]]
 
 
 async def measure(name: str, link: Any, programme: Programme, count: int, seed: int) -> None:
     """Run one programme on one transport and print what was counted."""
-    tally, process = Tally(), psutil.Process()
+    tally, process = Tally(count), psutil.Process()
     async with link.open() as source:
 
         async def take() -> None:
             async for frame in source.frames():
-                tally.arrived[link.judge(frame)] += 1
+                tally.take(link.judge(frame), frame)
 
         taking = asyncio.create_task(take())
         began, before = time.perf_counter(), process.memory_info().rss
         tenth, memory = count // 10, []
         rng = np.random.default_rng(seed)
-        for _ in range(10):
-            await programme(link, tenth, rng, tally)
+        for start in range(0, 10 * tenth, tenth):
+            await programme(link, range(start, start + tenth), rng, tally)
             memory.append((process.memory_info().rss - before) / 2**20)
         await asyncio.sleep(1.0)
         seconds = time.perf_counter() - began
         taking.cancel()
         refused = dict(source.refused)
     print(f"{name}, {programme.__name__}: {dict(tally.sent)} in {seconds:.0f} s")
-    print(f"    accepted {dict(tally.arrived)}, refused {refused}")
+    print(f"    accepted {dict(tally.arrived)}, missing {tally.missing}, refused {refused}")
     print(f"    memory after each tenth, MiB: {' '.join(f'{m:.1f}' for m in memory)}", flush=True)
 
 

@@ -38,6 +38,8 @@ from quatcast.live.transports.links import Links
 from quatcast.live.transports.tools import ToolFrames
 from quatcast.typing import Floats
 
+PATIENCE = 0.05
+"""Seconds without a message after which a frame in which tools are missing is closed."""
 CHUNK = 4096
 """Bytes that are skipped at once, and that count as one message for the rate."""
 
@@ -116,13 +118,12 @@ class IgtlSource(LinkSource):
         self._close_later()
 
     def _close_later(self) -> None:
-        """Close a frame in which tools are missing when the time within which poses belong together is over."""
+        """Close a frame in which tools are missing if no further message comes."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._tools.waiting:
-            delay = 4 * max(self._tools.tolerance, 0.001)
-            self._timer = asyncio.get_running_loop().call_later(delay, self._close_now)
+            self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._close_now)
 
     def _close_now(self) -> None:
         for frame in self._tools.flush():

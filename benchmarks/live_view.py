@@ -43,6 +43,7 @@ MEASURE = """(async () => {
   const data = Array.from({ length: charts }, (_, c) => {
     const holder = document.getElementById("charts").appendChild(document.createElement("div"));
     holder.className = "plot";
+    holder.style.height = "248px";
     const wave = (d, shift) => column((i) => (3 + d) * Math.sin((i + shift) / 37 + c) + 0.1 * Math.sin(i * 1.7 + d));
     return { chart: new Chart(holder), lines: Array.from({ length: lanes }, (_, d) => [wave(d, 0), wave(d, 25.7)]) };
   });

@@ -139,6 +139,27 @@ def test_it_holds_when_the_source_dies(chromium):
     assert "tracker does not answer" in events
 
 
+def test_a_tab_in_the_background_keeps_its_rows_and_does_not_draw(chromium):
+    async def work():
+        async with shown(chromium, Breathing()) as (tab, _, feeding, _):
+            async with chromium.tab("about:blank") as other:
+                await other.call("Page.bringToFront")
+                await tab.until("document.hidden")
+                before = await tab.evaluate(STATE)
+                await asyncio.sleep(0.5)
+                hidden = await tab.evaluate(STATE)
+                feeding.cancel()
+                await tab.until("document.title.startsWith('hold')", 4)
+            await tab.call("Page.bringToFront")
+            await tab.until(f"{WORD} === 'hold'", 2)
+            return before, hidden, await tab.evaluate(STATE)
+
+    before, hidden, after = run(work())
+    assert hidden[1] - before[1] <= 1
+    assert hidden[2] - before[2] >= 3
+    assert after[1] > hidden[1]
+
+
 HOSTILE = (
     '<img src=x onerror="window.hacked=1">',
     "</h2><script>window.hacked=1</script>" + "w" * 300,

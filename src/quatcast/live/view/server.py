@@ -239,7 +239,7 @@ class _Door:
             await refusal(scope, receive, _with_headers(send))
 
     def _refusal(self, connection: HTTPConnection) -> Response | None:
-        access, headers, path = self.view.access, connection.headers, connection.url.path
+        access, headers, path = self.view.access, connection.headers, connection.scope["path"]
         if not access.known_host(headers.get("host")):
             return PlainTextResponse("this server does not have the name in the header Host\n", 421)
         if not access.same_origin(headers.get("origin"), headers.get("host")):

@@ -55,8 +55,20 @@ class Breathing:
         sample = np.where(filled[:, None], np.nan, now)
         path = tuple(points) if len(points) > 1 else ()
         return ForecastFrame(
-            *(self.stream, number, t, main.target_time, t + 0.004 + 0.002 * np.sin(number) ** 2),
-            *(main.position, main.radius, status, reason, filled, sample, self.names, self.unit, path),
+            stream=self.stream,
+            sequence=number,
+            time=t,
+            target_time=main.target_time,
+            sent_time=t + 0.004 + 0.002 * np.sin(number) ** 2,
+            position=main.position,
+            radius=main.radius,
+            status=status,
+            reason=reason,
+            filled=filled,
+            sample=sample,
+            names=self.names,
+            unit=self.unit,
+            path=path,
         )
 
     def past(self, seconds: float, rate: float, now: float) -> Iterator[ForecastFrame]:

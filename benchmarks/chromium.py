@@ -117,7 +117,7 @@ class Tab:
         elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
             self.complaints.append(" ".join(str(word.get("value")) for word in params["args"]))
 
-    async def call(self, method: str, **params: Any) -> dict[str, Any]:
+    async def call(self, method: str, patience: float = PATIENCE, **params: Any) -> dict[str, Any]:
         """Call a method of the DevTools protocol."""
         number = next(self._numbers)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
@@ -125,16 +125,20 @@ class Tab:
         if self.session:
             message["sessionId"] = self.session
         await self._socket.send(json.dumps(message))
-        reply = await asyncio.wait_for(answer, PATIENCE)
+        reply = await asyncio.wait_for(answer, patience)
         if "error" in reply:
             raise RuntimeError(f"{method}: {reply['error']['message']}")
         result: dict[str, Any] = reply["result"]
         return result
 
-    async def evaluate(self, expression: str) -> Any:
+    async def evaluate(self, expression: str, patience: float = PATIENCE) -> Any:
         """Return the value of an expression in the page; a promise is awaited."""
         reply = await self.call(
-            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True
+            *("Runtime.evaluate", patience),
+            expression=expression,
+            awaitPromise=True,
+            returnByValue=True,
+            userGesture=True,
         )
         if "exceptionDetails" in reply:
             details = reply["exceptionDetails"]

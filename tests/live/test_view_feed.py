@@ -158,6 +158,26 @@ def test_another_stream_or_time_begins_anew(change):
     assert sum(len(part) for part in rows) == 1
 
 
+def test_holds_without_a_sample_advance_and_a_late_sample_replaces_them():
+    feed = filled_feed(2, 10)
+    last = Breathing().frame(19, START + 1.9)
+    for _ in range(3):
+        time.sleep(0.06)
+        feed.publish(replace(last, status="hold", sample=np.full((3, 3), np.nan), sent_time=START + 99))
+    with feed.viewer() as viewer:
+        texts, (rows,) = drain(viewer)
+    held = rows["time"][rows["status"][:, 0] == 3]
+    assert len(held) == 3
+    assert (np.diff(held) > 0.05).all()
+    assert 1.95 < held[0] - START < 2.4
+    assert texts[-1]["age"][1] < 0.01  # holds have no latency
+    assert texts[-1]["lost"] == [0.0, 0.0, 0.0]
+    feed.publish(Breathing().frame(20, START + 1.95))
+    with feed.viewer() as viewer:
+        _, (rows,) = drain(viewer)
+    assert rows["time"][-2:].tolist() == pytest.approx([START + 1.9, START + 1.95])
+
+
 def test_viewers_are_bounded():
     feed = ViewFeed()
     viewers = [feed.viewer() for _ in range(MAX_VIEWERS)]

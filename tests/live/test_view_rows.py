@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from breathing_feeder import Breathing
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -26,6 +26,7 @@ def frames(draw):
     )
 
 
+@settings(max_examples=40)
 @given(frames())
 def test_round_trip(frame):
     layout = Layout.of(frame)
@@ -42,6 +43,7 @@ def test_round_trip(frame):
         assert abs(row["ahead"][index] - (point.target_time - frame.time)) < 1e-6
 
 
+@settings(max_examples=40)
 @given(frames())
 def test_the_size_is_that_of_the_formula_in_store_js(frame):
     layout = Layout.of(frame)

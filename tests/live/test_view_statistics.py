@@ -95,6 +95,13 @@ def test_the_error_of_a_pose_is_that_of_its_position():
     assert statistics.summary()["rmse"] == [[5.0]]
 
 
+def test_a_bin_that_has_just_begun_is_not_shown():
+    start = 1.7e9 // 10 * 10
+    for seconds, bins in ((21, 2), (25, 3)):
+        found = summary([Breathing().frame(k, start + k / 10) for k in range(seconds * 10)])["bins"]
+        assert len(found["index"]) == len(found["coverage"]) == bins
+
+
 def test_nothing_yet():
     found = Statistics(1, 2).summary()
     assert (found["rmse"], found["age"], found["rate"]) == ([[None, None]], [None, None], None)

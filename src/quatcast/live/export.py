@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from quatcast.data.recording import AXES
+from quatcast.escaping import csv_cell
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.records import read_forecasts, read_frames
 from quatcast.live.session import read_settings
@@ -20,7 +22,6 @@ from quatcast.typing import Floats
 BATCH = 10_000
 """Rows that are written at a time."""
 FORMATS = ("csv", "parquet", "xdf")
-AXES = {1: "x", 2: "xy", 3: "xyz", 4: "wxyz"}
 
 
 @dataclass(frozen=True)
@@ -131,9 +132,16 @@ def export_session(folder: Path, form: str, out: Path) -> list[Path]:
 def _write_csv(table: SessionTable, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(table.columns)
+        writer.writerow([csv_cell(name) for name in table.columns])
         for row in table.rows:
-            writer.writerow([int(cell) if isinstance(cell, bool) else cell for cell in row])
+            writer.writerow([_cell(value) for value in row])
+
+
+def _cell(value: Any) -> Any:
+    """Return what is written into a cell; a spreadsheet must not take a reason for a formula."""
+    if isinstance(value, bool):
+        return int(value)
+    return csv_cell(value) if isinstance(value, str) else value
 
 
 def _write_parquet(table: SessionTable, path: Path) -> None:

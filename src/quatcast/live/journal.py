@@ -30,7 +30,7 @@ def encode_line(record: dict[str, Any]) -> bytes:
     Examples
     --------
     >>> encode_line({"type": "event", "text": "hello"})
-    b'{"type":"event","text":"hello","crc":"dfcba483"}\\n'
+    b'{"type":"event","text":"hello","crc":"dfcba483"}\n'
     """
     return seal(json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode())
 

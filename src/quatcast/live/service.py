@@ -53,6 +53,11 @@ class Summary:
         Number of messages that were not valid samples, by kind.
     dropped
         Number of forecasts that sinks dropped.
+
+    Examples
+    --------
+    >>> Summary(frames=100, forecasts=98, holds=0, counts={"lost": 2}, refused={}, dropped=0).counts["lost"]
+    2
     """
 
     frames: int

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import secrets
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from quatcast.live.frames import ForecastFrame
@@ -24,6 +26,9 @@ MAX_TEXT = 300
 """Longest reason or event in characters; the rest is cut off."""
 MAX_HISTORY = 8 * 2**20
 """Largest size of the rows that are kept for late joiners, in bytes."""
+
+MAX_BACK = 5.0
+"""Number of seconds that time may go back in a stream; beyond that a new stream begins."""
 
 Message = str | bytes
 
@@ -130,6 +135,7 @@ class ViewFeed:
         self._status: dict[str, Any] | None = None
         self._status_sent = True
         self._events: deque[dict[str, Any]] = deque(maxlen=MAX_EVENTS)
+        self._newest, self._sampled = -math.inf, 0.0
         self._flushed = self._published = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -141,15 +147,22 @@ class ViewFeed:
     def publish(self, forecast: ForecastFrame) -> None:
         """Show a forecast."""
         layout = Layout.of(forecast)
-        self._published = time.monotonic()
-        if layout != self._layout or (self._rows and forecast.time < self._rows[-1][0]):
+        if layout != self._layout or forecast.time < self._newest - MAX_BACK:
             self._begin(layout)
-        self._statistics.add(forecast)
+        self._published = time.monotonic()
+        if forecast.time > self._newest:
+            self._newest, self._sampled = forecast.time, self._published
+            self._statistics.add(forecast)
+        else:
+            # No new sample, but a sign of life such as a hold: show it now and not at the time of the last sample.
+            forecast = replace(forecast, time=self._newest + self._published - self._sampled)
         status = {"type": "status", "status": forecast.status, "reason": forecast.reason[:MAX_TEXT]}
         changed = self._status is None or status["status"] != self._status["status"]
         if status != self._status:
             self._status, self._status_sent = status, False
-        last = self._rows[-1][0] if self._rows else -float("inf")
+        while self._rows and self._rows[-1][0] >= forecast.time:
+            self._rows.pop()  # A sample that arrives late replaces signs of life; the page does the same.
+        last = self._rows[-1][0] if self._rows else -math.inf
         # A little less than a whole period, so that jitter does not halve a stream that just fits.
         if changed or forecast.time - last >= 0.9 / self.rate:
             self._append(layout, forecast)
@@ -190,6 +203,7 @@ class ViewFeed:
         self._layout = layout
         self._generation += 1
         self._statistics = Statistics(layout.horizons, len(layout.names))
+        self._newest = -math.inf
         self._rows.clear()
         self._pending.clear()
         for viewer in self._viewers:

@@ -134,9 +134,10 @@ class View:
         """Stop serving; browsers try to connect again until the next start."""
         if self._server is not None:
             self._server.should_exit = True
-        serving, beating = self._tasks
-        beating.cancel()
-        await asyncio.gather(serving, beating, return_exceptions=True)
+        tasks, self._tasks = self._tasks, []
+        for beating in tasks[1:]:
+            beating.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _app(self) -> ASGIApp:
         app = Starlette(
@@ -238,7 +239,7 @@ class _Door:
             await refusal(scope, receive, _with_headers(send))
 
     def _refusal(self, connection: HTTPConnection) -> Response | None:
-        access, headers, path = self.view.access, connection.headers, connection.url.path
+        access, headers, path = self.view.access, connection.headers, connection.scope["path"]
         if not access.known_host(headers.get("host")):
             return PlainTextResponse("this server does not have the name in the header Host\n", 421)
         if not access.same_origin(headers.get("origin"), headers.get("host")):
@@ -278,7 +279,7 @@ class _Server(uvicorn.Server):
     def abort(self, client: Address | None) -> None:
         """Cut the connection to an address. An orderly end would wait until the other side has read everything."""
         for connection in list(self.server_state.connections):
-            if connection.client == client:
+            if getattr(connection, "client", None) == client:
                 connection.transport.abort()
 
 

@@ -21,6 +21,8 @@ BIN = 10.0
 """Duration of a bin in seconds."""
 BINS = 30
 """Number of bins: five minutes."""
+ENOUGH = 0.3
+"""Samples that a bin must have to be shown, relative to the fullest one."""
 RECENT = 6
 """Number of bins of "the last minute"."""
 LONGEST_GAP = 0.5
@@ -97,11 +99,14 @@ class Statistics:
             rmse = np.sqrt(sum((b.squares for b in recent), np.zeros(self._shape)) / count)
             coverage = sum((b.covered for b in recent), np.zeros(self._shape)) / with_radius
             lost = sum((b.lost for b in recent), np.zeros(self._shape[1])) / samples
+            # A bin that has just begun would say more about chance than about the forecasts.
+            fullest = max((b.samples for b in self._bins), default=0)
+            shown = [b for b in self._bins if b.samples >= ENOUGH * fullest]
             bins = {
                 "seconds": BIN,
-                "index": [b.index for b in self._bins],
-                "rmse": _plain([np.sqrt(b.squares.sum(1) / b.errors.sum(1)) for b in self._bins]),
-                "coverage": _plain([b.covered.sum(1) / b.with_radius.sum(1) for b in self._bins]),
+                "index": [b.index for b in shown],
+                "rmse": _plain([np.sqrt(b.squares.sum(1) / b.errors.sum(1)) for b in shown]),
+                "coverage": _plain([b.covered.sum(1) / b.with_radius.sum(1) for b in shown]),
             }
         return {
             "rmse": _plain(rmse),

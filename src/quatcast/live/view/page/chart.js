@@ -5,7 +5,7 @@
 // fall into the same column of pixels are merged to their range, so that the cost depends on the width and not on
 // the sampling rate.
 
-import { decimals, niceStep } from "./format.js";
+import { decimals, niceStep, pixelRatio } from "./format.js";
 import { Range } from "./range.js";
 
 const GUTTER = { left: 50, right: 12, top: 8, bottom: 22 };
@@ -41,6 +41,7 @@ export class Chart {
    * columns; `gap`, the longest time that a line bridges; and `theme`, the colours.
    */
   draw(frame) {
+    if (pixelRatio() !== this.ratio) this._resize(); // The window has moved to another screen.
     if (this.width < 80 || this.height < 40) return;
     this._scale(frame);
     const key = this._key(frame);
@@ -56,7 +57,7 @@ export class Chart {
     context.beginPath();
     context.rect(GUTTER.left, 0, this.width - GUTTER.left - GUTTER.right + 6, this.height - GUTTER.bottom);
     context.clip();
-    context.lineJoin = "round";
+    context.lineJoin = "bevel";
     frame.lanes.forEach((lane, index) => this._drawLane(context, frame, lane, index));
     context.restore();
   }
@@ -64,7 +65,7 @@ export class Chart {
   _resize() {
     this.width = this.holder.clientWidth;
     this.height = this.holder.clientHeight;
-    this.ratio = Math.min(window.devicePixelRatio || 1, 2);
+    this.ratio = pixelRatio();
     for (const canvas of [this.grid, this.traces]) {
       canvas.width = Math.max(1, Math.round(this.width * this.ratio));
       canvas.height = Math.max(1, Math.round(this.height * this.ratio));
@@ -131,7 +132,7 @@ export class Chart {
       context.moveTo(GUTTER.left, y);
       context.lineTo(right, y);
       context.stroke();
-      if (y > top + 3 && y < top + height - 3) context.fillText(label(value, step), GUTTER.left - 7, y);
+      if (y > top - 3 && y < top + height + 3) context.fillText(label(value, step), GUTTER.left - 7, y);
     }
     context.textAlign = "left";
     context.fillStyle = theme.ink;
@@ -186,23 +187,35 @@ export class Chart {
     this._traceBand(context, frame, lane, place);
     this._traceCone(context, frame, index, place);
     context.fill();
-    context.lineWidth = 1.7;
-    context.strokeStyle = theme.forecast;
-    context.beginPath();
-    traceLine(context, frame, lane.forecast, frame.ahead, place, this.ratio);
-    context.stroke();
-    context.lineWidth = 1.5;
-    context.strokeStyle = theme.signal;
-    context.beginPath();
-    traceLine(context, frame, lane.measured, null, place, this.ratio);
-    context.stroke();
+    this._stroke(context, theme.forecast, linePath(frame, lane.forecast, frame.ahead, place, this.ratio));
+    this._stroke(context, theme.signal, linePath(frame, lane.measured, null, place, this.ratio));
     this._drawPath(context, frame, index, place);
+  }
+
+  /**
+   * Stroke a long line. Without a graphics card a browser draws lines of one pixel eight times faster than thicker
+   * ones, so that two of them, a little apart, are much cheaper than one thick line. Screens of high resolution, where
+   * one pixel would be too thin, come with a graphics card.
+   */
+  _stroke(context, colour, path) {
+    context.strokeStyle = colour;
+    if (this.ratio > 1) {
+      context.lineWidth = 1.6;
+      context.stroke(path);
+      return;
+    }
+    context.lineWidth = 1;
+    for (const shift of [-0.3, 0.3]) {
+      context.translate(shift / 2, shift);
+      context.stroke(path);
+      context.translate(-shift / 2, -shift);
+    }
   }
 
   /** Add the outline of the radius around the forecasts to the path, one piece for each stretch without a gap. */
   _traceBand(context, { time, ahead, radius, start, end, gap }, { forecast }, { from, perSecond, zero, scale }) {
     if (this.band.length < 3 * (end - start)) this.band = new Float32Array(4 * (end - start));
-    const points = this.band, column = 1 / this.ratio;
+    const points = this.band, column = 1.5; // Pixels per point; the edge of a band need not be sharper.
     let count = 0, previous = -Infinity;
     const close = () => {
       if (count > 1) {
@@ -261,14 +274,16 @@ export class Chart {
   }
 }
 
-/** Add a column of values to the path; NaN and long gaps interrupt the line. */
-function traceLine(context, { time, start, end, gap }, values, shift, { from, perSecond, zero, scale }, ratio) {
-  let pen = false, previous = -Infinity, column = NaN, x = 0, y = 0, low = 0, high = 0, merged = false;
+/** A column of values as a path; NaN and long gaps interrupt the line. */
+function linePath({ time, start, end, gap }, values, shift, { from, perSecond, zero, scale }, ratio) {
+  const path = new Path2D();
+  let pen = false, previous = -Infinity, column = NaN, x = 0, low = 0, high = 0, last = 0, merged = false;
   const finish = () => {
-    if (merged) {
-      context.lineTo(x, low);
-      context.lineTo(x, high);
-      context.lineTo(x, y);
+    // A column in which the line hardly moves needs no points of its own: the next one continues from its first.
+    if (merged && high - low > 0.6) {
+      path.lineTo(x, low);
+      path.lineTo(x, high);
+      path.lineTo(x, last);
     }
     merged = false;
   };
@@ -279,21 +294,24 @@ function traceLine(context, { time, start, end, gap }, values, shift, { from, pe
     if (when - previous > gap) { finish(); pen = false; }
     previous = when;
     const px = GUTTER.left + (when - from) * perSecond, here = Math.floor(px * ratio);
-    y = zero - value * scale;
+    const y = zero - value * scale;
     if (pen && here === column) {
-      low = merged ? Math.min(low, y) : y;
-      high = merged ? Math.max(high, y) : y;
+      low = Math.min(low, y);
+      high = Math.max(high, y);
+      last = y;
       merged = true;
       continue;
     }
     finish();
     column = here;
     x = px;
-    if (pen) context.lineTo(x, y);
-    else context.moveTo(x, y);
+    low = high = y;
+    if (pen) path.lineTo(x, y);
+    else path.moveTo(x, y);
     pen = true;
   }
   finish();
+  return path;
 }
 
 function label(value, step) {

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Numbers as people read them, and pixels as screens have them.
 
 /** The smallest of 1, 2 and 5 times a power of ten that is not below a value. */
 export function niceStep(least) {
@@ -12,11 +12,16 @@ export function decimals(step) {
   return Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
 }
 
+/** Pixels of the screen per pixel of the page, as far as a drawing can use them. */
+export function pixelRatio() {
+  return Math.min(window.devicePixelRatio || 1, 2);
+}
+
 /** A number with about three significant digits, or a dash. */
 export function short(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2);
+  return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
 /** A part of one in percent, or a dash. */

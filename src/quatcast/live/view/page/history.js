@@ -1,6 +1,6 @@
 // Small pictures of the last minutes: the status as a ribbon, error and coverage as bars.
 
-import { short } from "./format.js";
+import { pixelRatio, short } from "./format.js";
 
 /** A canvas that fills its holder at the resolution of the screen. */
 class Picture {
@@ -8,12 +8,11 @@ class Picture {
     this.holder = holder;
     this.canvas = holder.appendChild(document.createElement("canvas"));
     this.canvas.setAttribute("role", "img");
-    new ResizeObserver(() => { this.resized = true; this.again?.(); }).observe(holder);
   }
 
   /** Return an empty context with the size of the holder. */
   begin() {
-    const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    const ratio = pixelRatio();
     [this.width, this.height] = [this.holder.clientWidth, this.holder.clientHeight];
     const size = [Math.max(1, Math.round(this.width * ratio)), Math.max(1, Math.round(this.height * ratio))];
     if (this.canvas.width !== size[0] || this.canvas.height !== size[1]) [this.canvas.width, this.canvas.height] = size;

@@ -5,7 +5,7 @@ import { StreamClock } from "./clock.js";
 import { Controls, channelColour } from "./controls.js";
 import { horizon as horizonText, short } from "./format.js";
 import { Bars, Ribbon, largest } from "./history.js";
-import { Events, showConnection, showFigures, showStatus } from "./panels.js";
+import { Events, showConnection, showFigures, showStale, showStatus } from "./panels.js";
 import { Space } from "./space.js";
 import { Store } from "./store.js";
 import { Stream } from "./stream.js";
@@ -18,13 +18,14 @@ const element = (id) => document.getElementById(id);
 /** Everything that the page knows; exported for tests. */
 export const page = {
   store: null, hello: null, beat: null, status: null, connected: false, ended: "", lostAt: 0,
-  draws: 0, updates: 0, rows: 0, dropped: 0, drawTime: 0, charts: new Map(),
+  draws: 0, updates: 0, rows: 0, dropped: 0, drawTime: 0, charts: new Map(), space: null,
 };
 
 const clock = new StreamClock();
 const events = new Events();
 const controls = new Controls(() => { page.rebuild = true; });
 const space = new Space(element("space"), element("space-note"));
+page.space = space;
 const ribbon = new Ribbon(element("ribbon"));
 const errorBars = new Bars(element("bars-error"));
 const coverageBars = new Bars(element("bars-coverage"));
@@ -119,6 +120,7 @@ function buildCharts() {
     return card;
   });
   element("charts").replaceChildren(...cards);
+  element("charts").style.setProperty("--charts", Math.max(1, cards.length));
   for (const entry of page.charts.values()) entry.chart = new Chart(entry.plot);
   page.rebuild = false;
   if (page.beat) drawBeat();
@@ -155,16 +157,16 @@ function frameOf(channel, now) {
 /** The large word. The page trusts its own clock: without rows there is nothing to trust, whatever came last. */
 function drawStatus() {
   const { store, beat } = page;
+  const silence = clock.silence(), limit = Math.min(5, Math.max(LATE, 3.5 / (beat?.rate || 10)));
+  showStale(Boolean(store && store.size) && (!page.connected || silence > limit));
   if (!page.connected) {
     showStatus(page.hello ? "offline" : "connecting", page.ended || (page.hello ? "no connection to the service; do not use what is shown" : ""));
     document.title = "offline · quatcast live";
     return;
   }
   if (!store || !store.size) return showStatus("waiting", "the service is running; no sample has arrived yet");
-  const silence = clock.silence();
   const code = store.status[controls.horizon][store.size - 1];
   const word = store.layout.statuses[code] ?? "hold";
-  const limit = Math.min(5, Math.max(LATE, 3.5 / (beat?.rate || 10)));
   const reason = page.status?.status === word ? page.status.reason : "";
   if (silence > limit) showStatus("hold", `no forecast for ${silence.toFixed(silence < 10 ? 1 : 0)} s`);
   else showStatus(word, reason || (word === "ok" ? `forecasts ${horizonText(store.ahead[controls.horizon][store.size - 1])} ahead` : ""));
@@ -180,7 +182,7 @@ function drawBeat() {
   const { bins } = beat, at = (rows) => rows.map((row) => row[h] ?? null), count = RIBBON / bins.seconds;
   errorBars.draw(bins.index, at(bins.rmse), { count, floor: 0, colour: () => theme.forecast, theme, text: largest(unit) });
   coverageBars.draw(bins.index, at(bins.coverage), {
-    count, floor: 0.7, ceiling: 1, goal, theme, colour: (value) => (goal && value < goal - 0.1 ? theme.hold : theme.forecast),
+    count, floor: 0.7, ceiling: 1, goal, theme, colour: (value) => (goal && value < goal - 0.15 ? theme.degraded : theme.forecast),
     text: () => (goal ? `dashed: aim of ${Math.round(100 * goal)} %` : "of the last forecasts"),
   });
   for (const [channel, { read }] of page.charts) readOut(read, [

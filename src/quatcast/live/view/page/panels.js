@@ -26,6 +26,11 @@ export function showStatus(word, reason) {
   write("reason", reason);
 }
 
+/** Let figures and charts fade while they are not of the present. */
+export function showStale(stale) {
+  document.body.toggleAttribute("data-stale", stale);
+}
+
 export function showConnection(state, text) {
   element("connection").dataset.state = state;
   write("connection-text", text);

@@ -1,6 +1,6 @@
 // The markers in space: where they are, where they have been, and where they are going. Can be turned with the pointer.
 
-import { niceStep, short } from "./format.js";
+import { niceStep, pixelRatio } from "./format.js";
 
 const TRAIL = 8; // Seconds of the past that are drawn.
 const PIECES = 10; // Pieces of a trail, each fainter than the next.
@@ -26,7 +26,7 @@ export class Space {
     Object.assign(this, START);
     this.turned = this.moved = false;
     this.anchors = [];
-    this.reach = 0;
+    this.reach = this.scale = this.gap = 0;
     this.enlargement = 0;
     this.checked = 0;
   }
@@ -34,7 +34,7 @@ export class Space {
   _resize() {
     this.width = this.holder.clientWidth;
     this.height = this.holder.clientHeight;
-    this.ratio = Math.min(window.devicePixelRatio || 1, 2);
+    this.ratio = pixelRatio();
     this.canvas.width = Math.max(1, Math.round(this.width * this.ratio));
     this.canvas.height = Math.max(1, Math.round(this.height * this.ratio));
   }
@@ -57,8 +57,7 @@ export class Space {
     });
     for (const kind of ["pointerup", "pointercancel"]) this.canvas.addEventListener(kind, () => { from = null; });
     this.canvas.addEventListener("dblclick", () => {
-      this.turned = false;
-      this._face();
+      this.turned = this.moved = false;
     });
     this.canvas.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, -0.1], ArrowDown: [0, 0.1] }[event.key];
@@ -70,6 +69,7 @@ export class Space {
 
   /** Draw the channels of a store with the forecasts for one horizon; `enlarge` is a factor, or 0 for automatic. */
   draw({ store, channels, horizon, theme, now, enlarge }) {
+    if (pixelRatio() !== this.ratio) this._resize();
     if (this.width < 60 || !store || !store.size || !channels.length) return;
     this.store = store;
     this.axes = axesOf(store.layout.dimensions);
@@ -84,14 +84,15 @@ export class Space {
     order.sort((a, b) => b[0] - a[0]);
     for (const [, channel] of order) this._drawChannel(context, channel, start, horizon, theme, now);
     const factor = this.factor === 1 ? "true to scale" : `motion enlarged ×${this.factor}`;
-    this.note.textContent = `${factor} · grid ${short(this.step)} ${store.layout.unit}`;
+    const apart = this.gap && channels.length > 1 ? "drawn side by side · " : "";
+    this.note.textContent = `${apart}${factor} · grid ${Number(this.step.toPrecision(1))} ${store.layout.unit}`;
   }
 
   /** Turn so that the longest line between two markers runs across the picture, slightly away from the viewer. */
-  _face() {
+  _face(points) {
     let longest = 0;
-    for (const a of this.anchors) {
-      for (const b of this.anchors) {
+    for (const a of points) {
+      for (const b of points) {
         const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
         if (dx < 0 || Math.hypot(dx, dy) <= longest) continue;
         longest = Math.hypot(dx, dy);
@@ -106,10 +107,11 @@ export class Space {
     return this.axes.map((axis) => (axis === null ? 0 : this.store.sampleOf(channel, axis)[row]));
   }
 
-  /** Find the centre of each channel, the centre and size of all, and how much motion is enlarged. */
+  /** Find the centre of each channel and the size of its motion. */
   _measure(channels, start, enlarge) {
     const { store } = this;
-    const lows = [Infinity, Infinity, Infinity], highs = [-Infinity, -Infinity, -Infinity];
+    // The centres follow at once while there are few samples, and slowly afterwards.
+    const follow = store.size < 150 ? 0.3 : 0.03;
     let motion = 0;
     for (const channel of channels) {
       const mean = [0, 0, 0], low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
@@ -128,45 +130,58 @@ export class Space {
       if (!count && !old) this.anchors[channel] = [0, 0, 0];
       if (!count) continue;
       const found = mean.map((sum) => sum / count);
-      this.anchors[channel] = old ? old.map((value, axis) => value + 0.03 * (found[axis] - value)) : found;
+      this.anchors[channel] = old ? old.map((value, axis) => value + follow * (found[axis] - value)) : found;
       motion = Math.max(motion, Math.hypot(...high.map((value, axis) => value - low[axis])) / 2);
-      found.forEach((value, axis) => {
-        lows[axis] = Math.min(lows[axis], value);
-        highs[axis] = Math.max(highs[axis], value);
-      });
     }
-    if (!Number.isFinite(lows[0])) [lows.fill(0), highs.fill(1)];
-    if (!this.moved && !this.turned) this._face();
-    this._fit(lows, highs, motion, enlarge);
+    this._setApart(channels, motion);
+    const placed = channels.map((channel) => this.anchors[channel].map((value, axis) => value + this.apart[channel][axis]));
+    if (!this.moved && !this.turned) this._face(placed);
+    const lows = [0, 1, 2].map((axis) => Math.min(...placed.map((point) => point[axis])));
+    const highs = [0, 1, 2].map((axis) => Math.max(...placed.map((point) => point[axis])));
+    this._fit(lows, highs, motion, enlarge, follow);
   }
 
-  _fit(lows, highs, motion, enlarge) {
+  /** Draw channels side by side if all are in the same place, as displacements from a start are. */
+  _setApart(channels, motion) {
+    const points = channels.map((channel) => this.anchors[channel]);
+    const spread = Math.max(0, ...points.map((point) => Math.hypot(...point.map((value, axis) => value - points[0][axis]))));
+    const near = spread < (this.gap ? 1.5 : 0.8) * motion;
+    if (!near) this.gap = 0;
+    else if (1.3 * motion > this.gap) this.gap = 1.8 * motion;
+    this.apart = [];
+    channels.forEach((channel, place) => { this.apart[channel] = [(place - (channels.length - 1) / 2) * this.gap, 0, 0]; });
+  }
+
+  /** Choose enlargement, centre and scale. */
+  _fit(lows, highs, motion, enlarge, follow) {
     const spread = Math.hypot(...highs.map((high, axis) => high - lows[axis])) / 2;
-    if (enlarge) this.factor = enlarge;
-    else if (performance.now() - this.checked > 5000 || !this.enlargement) {
+    if (performance.now() - this.checked > 5000 || !this.enlargement) {
       const wanted = Math.max(1, (0.65 * spread) / Math.max(motion, 1e-9));
       const fitting = ENLARGEMENTS.filter((factor) => factor <= wanted).pop();
       if (!this.enlargement || wanted < this.enlargement * 0.8 || wanted > this.enlargement * 3) this.enlargement = fitting;
       this.checked = performance.now();
     }
-    if (!enlarge) this.factor = this.enlargement;
-    const reach = Math.max(spread + 1.25 * motion * this.factor, 1e-6);
-    const grown = reach > this.reach || reach < 0.6 * this.reach;
+    this.factor = enlarge || this.enlargement;
+    const moved = motion * this.factor;
+    const reach = Math.max(spread + 1.25 * moved, 1e-6);
     if (!this.reach) this.reach = reach;
-    else if (grown) this.reach += 0.12 * (1.1 * reach - this.reach);
+    else if (reach > this.reach || reach < 0.6 * this.reach) this.reach += 0.12 * (1.1 * reach - this.reach);
     const centre = lows.map((low, axis) => (low + highs[axis]) / 2);
-    this.centre = this.moved ? this.centre.map((value, axis) => value + 0.03 * (centre[axis] - value)) : centre;
+    this.centre = this.moved ? this.centre.map((value, axis) => value + follow * (centre[axis] - value)) : centre;
     this.moved = true;
-    this.bottom = lows[2] - this.centre[2] - motion * this.factor;
-    this.top = highs[2] - this.centre[2] + motion * this.factor;
-    this.scale = (0.5 * Math.min(this.width * 0.95, this.height * 1.1)) / this.reach;
     this.step = niceStep(this.reach / 2.2);
+    this.floor = lows[2] - this.centre[2] - moved - 0.12 * this.reach;
+    const top = highs[2] - this.centre[2] + moved;
+    this.middle = (top + this.floor) / 2;
+    const tall = ((top - this.floor) / 2) * Math.cos(this.pitch) + 0.8 * spread * Math.abs(Math.sin(this.pitch));
+    const scale = Math.min((0.54 * this.width) / this.reach, (0.43 * this.height) / tall);
+    this.scale = this.scale ? this.scale + Math.max(follow, 0.1) * (scale - this.scale) : scale;
   }
 
   /** Move a point away from the centre of its channel by the enlargement, and make the common centre the origin. */
   _place(channel, point) {
     const anchor = this.anchors[channel];
-    return point.map((value, axis) => anchor[axis] + this.factor * (value - anchor[axis]) - this.centre[axis]);
+    return point.map((value, axis) => anchor[axis] + this.factor * (value - anchor[axis]) + this.apart[channel][axis] - this.centre[axis]);
   }
 
   /** Project a point: position on the canvas and depth, which grows away from the viewer. */
@@ -175,13 +190,12 @@ export class Space {
     const away = Math.sin(this.yaw) * x + Math.cos(this.yaw) * y;
     const up = Math.cos(this.pitch) * z + Math.sin(this.pitch) * away;
     const depth = Math.cos(this.pitch) * away - Math.sin(this.pitch) * z;
-    return [this.width / 2 + right * this.scale, this.height * 0.46 - (up - Math.cos(this.pitch) * 0.5 * (this.top + this.bottom)) * this.scale, depth];
+    return [this.width / 2 + right * this.scale, this.height * 0.47 - (up - Math.cos(this.pitch) * this.middle) * this.scale, depth];
   }
 
   _drawFloor(context, theme) {
     const { step } = this;
     const size = 2 * step;
-    this.floor = this.bottom - 0.12 * this.reach;
     context.lineWidth = 1;
     context.strokeStyle = theme.grid;
     context.beginPath();
@@ -195,7 +209,7 @@ export class Space {
 
   /** Draw the directions of the axes in the corner. */
   _drawAxes(context, theme) {
-    const [x, y] = this._project([0, 0, 0]), corner = [34, this.height - 34];
+    const [x, y] = this._project([0, 0, 0]), corner = [34, 44];
     context.font = `600 12px ${theme.font}`;
     context.textAlign = "center";
     context.textBaseline = "middle";

@@ -74,9 +74,8 @@ def report(session: Path, samples: int, seconds: float, memory: list[tuple[float
     early = max((mib for share, mib in memory if share <= 0.1), default=float("nan"))
     late = max((mib for share, mib in memory if share > 0.9), default=float("nan"))
     print(f"{frames} of {samples} samples and {forecasts} forecasts in the journal, {gaps} gaps, exit code {code}")
-    print(
-        f"{seconds:.0f} s, {seconds / max(samples, 1) * 1000:.2f} ms per sample, {samples / 10 / seconds:.0f} times real time"
-    )
+    each, pace = seconds / samples * 1000, samples / 10 / seconds
+    print(f"{seconds:.0f} s, {each:.2f} ms per sample, {pace:.0f} times real time")
     print(f"journal: {len(files)} files, {sum(files):.1f} MiB, largest {max(files):.1f} MiB")
     print(f"memory: {early:.0f} MiB in the first tenth, {late:.0f} MiB in the last, ratio {late / early:.3f}")
     good = frames == forecasts == samples and not (gaps or found.torn or found.damaged or code)

@@ -40,6 +40,7 @@ ERRORS = [
     (["live", SHORT, "--view", "--host", "0.0.0.0"], "token: expected one, because other machines can reach 0.0.0.0"),
     (["live", SHORT, "--config", "live.toml"], "--config: expected no SOURCE beside it"),
     (["live", "--config", "absent.toml"], "absent.toml: there is no such file or folder"),
+    (["live"], "SOURCE: expected a URL, such as simulated:"),
     (["live", "--rate", "10"], "SOURCE: expected a URL, such as simulated:"),
     (["live", "export", "absent"], "absent: expected the folder of a live session"),
     (["live", "replay", "absent"], "absent: expected the folder of a live session"),

@@ -20,7 +20,7 @@ class _SourceOrCommand(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command `run` before a source or an option."""
-        if args and args[0] not in self.commands and args[0] != "--help":
+        if not args or (args[0] not in self.commands and args[0] != "--help"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
@@ -28,7 +28,6 @@ class _SourceOrCommand(TyperGroup):
 app = typer.Typer(
     cls=_SourceOrCommand,
     help="Forecast a live stream: `quatcast live SOURCE`. `quatcast live run --help` lists its options.",
-    no_args_is_help=True,
 )
 
 

@@ -331,4 +331,3 @@ class KernelRidge(_Memory):
         turn = np.einsum("ij,ij->j", residual[:n], residual[:n]) / np.maximum(power, TINY)
         direction[:n] = residual[:n] + turn * P
         state.coefficients, state.residual, state.direction = A, residual, direction
-

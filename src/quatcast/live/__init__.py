@@ -18,7 +18,7 @@ from quatcast.live.service import Service, Summary
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
 from quatcast.live.summary import summarise
-from quatcast.live.transports import Sink, Source, open_sink, open_source, register_transport, transports
+from quatcast.live.transports import Sink, Source, open_sink, open_source, register_transport
 from quatcast.live.view.feed import ViewFeed
 
 __all__ = [
@@ -47,5 +47,4 @@ __all__ = [
     "replay_session",
     "serve",
     "summarise",
-    "transports",
 ]

@@ -51,7 +51,8 @@ def _figure(summary: SessionSummary, unit: str) -> Any:
         within = np.where(np.isfinite(summary.radius[:, i]), summary.errors[:, i] <= summary.radius[:, i], np.nan)
         keep = slice(None, None, max(1, len(times) // POINTS))
         for row, values in ((1, np.sqrt(squares)), (2, _running(times, within))):
-            line = Scatter(x=times[keep], y=values[keep], name=figure_label(name), legendgroup=name, showlegend=row == 1)
+            label = figure_label(name)
+            line = Scatter(x=times[keep], y=values[keep], name=label, legendgroup=label, showlegend=row == 1)
             figure.add_trace(line, row, 1)
     figure.add_trace(Histogram(x=summary.latencies * 1000, nbinsx=100, showlegend=False), 3, 1)
     figure.update_layout(height=900, template="plotly_white", margin={"t": 60})

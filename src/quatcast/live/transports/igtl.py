@@ -8,12 +8,12 @@ encrypted.
 from __future__ import annotations
 
 import asyncio
-import time
 from functools import partial
 from urllib.parse import SplitResult
 
 import numpy as np
 
+from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, FrameError
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
@@ -80,11 +80,11 @@ class IgtlSource(LinkSource):
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         limit = RateLimit()
         if self._request:
-            writer.write(pack(f"STT_{self._request}", "", time.time(), bytes(36), version=1))
+            writer.write(pack(f"STT_{self._request}", "", now(), bytes(36), version=1))
         try:
             while True:
                 header = parse_header(await reader.readexactly(HEADER.size))
-                received = time.time()
+                received = now()
                 for _ in range(1 + header.size // CHUNK):
                     await limit.passes()
                 body = await read_known(reader, header)

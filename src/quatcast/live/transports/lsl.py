@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 
 import numpy as np
 
+from quatcast.live.clock import now
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import ForecastFrame, Frame, FrameError
 from quatcast.live.transports.base import Sink, Source, register_transport
@@ -50,7 +51,7 @@ def _pylsl() -> Any:
 
 def _epoch_offset(pylsl: Any) -> float:
     """Return what to add to the clock of LSL on this machine to get seconds since 1970."""
-    before, lsl, after = time.time(), pylsl.local_clock(), time.time()
+    before, lsl, after = now(), pylsl.local_clock(), now()
     return float((before + after) / 2 - lsl)
 
 
@@ -125,7 +126,7 @@ class LslSource(Source):
             while not self._ended.is_set():
                 values, stamp = inlet.pull_sample(0.2)
                 if stamp is not None:
-                    self._give(layout, values, stamp + offset, time.time())
+                    self._give(layout, values, stamp + offset, now())
         finally:
             inlet.close_stream()
 

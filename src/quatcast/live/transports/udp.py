@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Self
 from urllib.parse import SplitResult
 
+from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import Sink, Source, register_transport
@@ -71,7 +71,7 @@ class UdpSource(Source, asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, address: tuple[str | int, ...]) -> None:
         """Take the samples of a datagram."""
-        received = time.time()
+        received = now()
         if not self.endpoint.admits(str(address[0])):
             self.refused["address"] += 1
         elif self._limit.wait(asyncio.get_running_loop().time()):

@@ -12,12 +12,12 @@ import asyncio
 import http
 import ipaddress
 import logging
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import register_transport
@@ -200,7 +200,7 @@ class WebSocketSource(LinkSource):
     async def _receive(self, connection: Connection) -> None:
         lines, limit = line_reader(self.endpoint, self._stream, self.refused), RateLimit()
         async for message in connection:
-            received = time.time()
+            received = now()
             data = message.encode(errors="replace") if isinstance(message, str) else message
             for line in data.split(b"\n"):
                 await limit.passes()

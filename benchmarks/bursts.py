@@ -5,7 +5,8 @@ and compares what follows with a forecaster that never saw the burst:
 
 - RMSE from 20 s to 60 s after the end of the burst, as a ratio (promise: at most 1.15);
 - mean radius from 60 s to 70 s after it, as a ratio (promise: at most 1.5);
-- samples during the burst and in the 5 s after it whose status is ok although the forecast is off by more than 10 mm.
+- samples during the burst and in the 5 s after it whose status is ok although the forecast is off by more than 10 mm;
+- for the same samples, the two error rates of the status that benchmarks/status.py describes.
 
     python benchmarks/bursts.py                            # simulated recordings
     python benchmarks/bursts.py --data-dir FOLDER          # the real ones too
@@ -28,8 +29,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import NamedTuple
 
 import numpy as np
+from status import HEAD, Rates
 
-from quatcast import Guarded, recommended
+from quatcast import Guarded, Status, recommended
 from quatcast.data import Recording, extmarker, simulated
 from quatcast.testing.bursts import BURSTS, SCOPES, with_burst
 from quatcast.typing import Floats
@@ -52,6 +54,7 @@ class Outcome(NamedTuple):
     radius: float
     wrong: int
     hidden: int
+    rates: Rates
 
 
 _prepared: dict[str, tuple[bytes, Floats, Floats]] = {}
@@ -92,8 +95,10 @@ def measure(kind: str, scope: str, recording: Recording) -> Outcome:
     watched = slice(0, BURST + 5 * RATE)
     # Errors that an undisturbed forecaster makes too are not the burst's.
     wrong = (errors[watched] > WRONG).any(axis=-1) & ~(clean_errors[watched] > WRONG).any(axis=-1)
-    hidden = int(np.sum(wrong & (status[watched] == 1)))
-    return Outcome(kind, scope, recording.name, rmse[0] / rmse[1], radius[0] / radius[1], int(wrong.sum()), hidden)
+    hidden = int(np.sum(wrong & (status[watched] == Status.OK)))
+    rates = Rates.of(errors[watched], radii[watched], status[watched])
+    ratios = rmse[0] / rmse[1], radius[0] / radius[1]
+    return Outcome(kind, scope, recording.name, *ratios, int(wrong.sum()), hidden, rates)
 
 
 def cases(recordings: list[Recording], kinds: list[str]) -> Iterator[tuple[str, str, Recording]]:
@@ -127,12 +132,19 @@ def main() -> None:
 
 def show(outcomes: list[Outcome], kinds: list[str]) -> None:
     """Print the worst figures of each kind, and the promise."""
-    print("| burst | worst RMSE ratio | worst radius ratio | samples off by over 10 mm | of these, status ok |")
-    print("|---|---|---|---|---|")
+    head = ["burst", "worst RMSE ratio", "worst radius ratio", "off by over 10 mm", "of these, ok", *HEAD]
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    every = Rates(0, 0, 0, 0)
     for kind in kinds:
         own = [o for o in outcomes if o.kind == kind]
-        rmse, radius = max(o.rmse for o in own), max(o.radius for o in own)
-        print(f"| {kind} | {rmse:.3f} | {radius:.2f} | {sum(o.wrong for o in own)} | {sum(o.hidden for o in own)} |")
+        rates = Rates(0, 0, 0, 0)
+        for o in own:
+            rates = rates.plus(o.rates)
+        every = every.plus(rates)
+        figures = [f"{max(o.rmse for o in own):.3f}", f"{max(o.radius for o in own):.2f}"]
+        counts = [str(sum(o.wrong for o in own)), str(sum(o.hidden for o in own))]
+        print(f"| {' | '.join([kind, *figures, *counts, *rates.cells()])} |")
+    print(f"\nAll bursts: {HEAD[0]}: {every.cells()[0]}; {HEAD[1]}: {every.cells()[1]}.")
     good = [o.rmse <= RMSE_LIMIT and o.radius <= RADIUS_LIMIT for o in outcomes]
     print(f"\nWithin the promise: {sum(good)} of {len(good)} bursts. The worst three:")
     for o in sorted(outcomes, key=lambda o: -max(o.rmse / RMSE_LIMIT, o.radius / RADIUS_LIMIT))[:3]:

@@ -19,9 +19,12 @@ OpenIGTLink is outside its checksum, so that a changed time is not found by the 
 from __future__ import annotations
 
 import argparse
+import array
 import asyncio
+import fcntl
 import logging
 import struct
+import termios
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -58,10 +61,29 @@ def values(number: int) -> Floats:
 
 @dataclass
 class Tally:
-    """What was sent and what arrived."""
+    """What was sent and what arrived, and by number which samples were sent intact and which arrived."""
 
+    count: int
     sent: Counter[str] = field(default_factory=Counter)
     arrived: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._intact, self._seen = np.zeros(self.count, dtype=bool), np.zeros(self.count, dtype=bool)
+
+    def send(self, kind: str, number: int, intact: bool) -> None:
+        self.sent[kind] += 1
+        self._intact[number] = intact
+
+    def take(self, judged: str, frame: Frame) -> None:
+        self.arrived[judged] += 1
+        number = frame.values[0, 0]
+        if judged == "right" and 0 <= number < self.count:
+            self._seen[int(number)] = True
+
+    @property
+    def missing(self) -> int:
+        """Number of samples that were sent intact and did not arrive."""
+        return int((self._intact & ~self._seen).sum())
 
 
 def verdict(frame: Frame) -> str:
@@ -117,9 +139,15 @@ class Udp(Line):
         async with listening(f"udp://127.0.0.1:0?stream=chest{'&checksum' * self.checksum}") as source:
             loop = asyncio.get_running_loop()
             transport, _ = await loop.create_datagram_endpoint(asyncio.DatagramProtocol, remote_addr=source.address)
-            self._transport = transport
+            self._transport, self._socket = transport, source._transport.get_extra_info("socket")
             yield source
             transport.close()
+
+    def unread(self) -> int:
+        """Return the size of the next datagram that the source has not read."""
+        size = array.array("i", [0])
+        fcntl.ioctl(self._socket.fileno(), termios.FIONREAD, size)
+        return size[0]
 
     async def send(self, packet: bytes, intact: bool = True) -> None:
         self._transport.sendto(packet)
@@ -240,16 +268,21 @@ class Lsl:
         self._sent.append(numbers)
         self._outlet.push_sample(numbers.tolist())
 
+    def unread(self) -> bool:
+        """Tell whether many samples have not been read."""
+        return len(self._sent) > 4 * BATCH
+
     def judge(self, frame: Frame) -> str:
-        """Compare a frame with the oldest sample that it can be: those with infinity are refused."""
-        while np.isinf(self._sent[0]).any():
-            self._sent.popleft()
-        return "right" if np.array_equal(frame.values[0], self._sent.popleft(), equal_nan=True) else "wrong values"
+        """Look for the sample that a frame is, among those that were sent after the one before."""
+        while self._sent:
+            if np.array_equal(frame.values[0], self._sent.popleft(), equal_nan=True):
+                return "right"
+        return "wrong values"
 
 
-async def packets(link: Any, count: int, rng: np.random.Generator, tally: Tally) -> None:
+async def packets(link: Any, numbers: range, rng: np.random.Generator, tally: Tally) -> None:
     """Send valid, damaged and random packets."""
-    for number in range(count):
+    for number in numbers:
         kind = rng.choice(["valid", "damaged", "random"], p=[0.4, 0.4, 0.2])
         packet = link.packet(number)
         if kind == "damaged":
@@ -257,27 +290,28 @@ async def packets(link: Any, count: int, rng: np.random.Generator, tally: Tally)
         elif kind == "random":
             packet = rng.bytes(int(rng.integers(1, 300)))
         await link.send(packet, intact=kind == "valid")
-        tally.sent[str(kind)] += 1
-        await paced(number)
+        tally.send(str(kind), number, intact=kind == "valid")
+        await paced(link, number)
 
 
-async def network(link: Any, count: int, rng: np.random.Generator, tally: Tally) -> None:
+async def network(link: Any, numbers: range, rng: np.random.Generator, tally: Tally) -> None:
     """Send valid samples through a bad network."""
     waiting: list[bytes] = []
-    for number in range(count):
+    for number in numbers:
         chance = rng.random()
         packet = link.packet(number)
-        tally.sent["samples"] += 1
+        half = 0.12 <= chance < 0.122 and hasattr(link, "cut")
+        tally.send("samples", number, intact=chance >= 0.05 and not half)
         if chance < 0.05:
             tally.sent["lost"] += 1
         elif chance < 0.07:
             tally.sent["duplicated"] += 1
             waiting += [packet, packet]
-        elif chance < 0.12 and number < count - 1:
+        elif chance < 0.12 and number < numbers[-1]:
             tally.sent["exchanged"] += 1
             waiting.insert(0, packet)
             continue  # the next one overtakes it
-        elif chance < 0.122 and hasattr(link, "cut"):
+        elif half:
             tally.sent["cut in half"] += 1
             await link.cut(packet[: len(packet) // 2])
         else:
@@ -287,40 +321,44 @@ async def network(link: Any, count: int, rng: np.random.Generator, tally: Tally)
         waiting.clear()
         if rng.random() < 0.0005:
             await asyncio.sleep(rng.uniform(0, 0.2))
-        await paced(number)
+        await paced(link, number)
 
 
-async def paced(number: int) -> None:
-    """Pause after every batch."""
+async def paced(link: Any, number: int) -> None:
+    """Pause after every batch, and until all datagrams and LSL samples have been read, so that no buffer overflows."""
     if number % BATCH == BATCH - 1:
         await asyncio.sleep(BATCH / PER_SECOND)
+        for _ in range(1000):
+            if not (isinstance(link, Udp | Lsl) and link.unread()):
+                break
+            await asyncio.sleep(0.001)
 
 
-Programme = Callable[[Any, int, np.random.Generator, Tally], Awaitable[None]]
+Programme = Callable[[Any, range, np.random.Generator, Tally], Awaitable[None]]
 
 
 async def measure(name: str, link: Any, programme: Programme, count: int, seed: int) -> None:
     """Run one programme on one transport and print what was counted."""
-    tally, process = Tally(), psutil.Process()
+    tally, process = Tally(count), psutil.Process()
     async with link.open() as source:
 
         async def take() -> None:
             async for frame in source.frames():
-                tally.arrived[link.judge(frame)] += 1
+                tally.take(link.judge(frame), frame)
 
         taking = asyncio.create_task(take())
         began, before = time.perf_counter(), process.memory_info().rss
         tenth, memory = count // 10, []
         rng = np.random.default_rng(seed)
-        for _ in range(10):
-            await programme(link, tenth, rng, tally)
+        for start in range(0, 10 * tenth, tenth):
+            await programme(link, range(start, start + tenth), rng, tally)
             memory.append((process.memory_info().rss - before) / 2**20)
         await asyncio.sleep(1.0)
         seconds = time.perf_counter() - began
         taking.cancel()
         refused = dict(source.refused)
     print(f"{name}, {programme.__name__}: {dict(tally.sent)} in {seconds:.0f} s")
-    print(f"    accepted {dict(tally.arrived)}, refused {refused}")
+    print(f"    accepted {dict(tally.arrived)}, missing {tally.missing}, refused {refused}")
     print(f"    memory after each tenth, MiB: {' '.join(f'{m:.1f}' for m in memory)}", flush=True)
 
 

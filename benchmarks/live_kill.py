@@ -76,6 +76,14 @@ class Run:
             raise SystemExit(f"the service ended with code {code}: {self.errors}")
         return True
 
+    def wait_at_random(self, rng: random.Random, longest: float) -> bool:
+        """Wait for a random time: a third of them from the start, the others from the first forecast on."""
+        if rng.random() > 1 / 3:
+            while not self.sent and self.process.poll() is None:
+                time.sleep(0.01)
+            return self.wait(rng.uniform(0.0, longest / 2))
+        return self.wait(rng.uniform(0.0, longest))
+
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
@@ -84,6 +92,9 @@ class Run:
     def join(self) -> None:
         for reader in self._readers:
             reader.join()
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 def journalled(session: Path) -> tuple[dict[int, str], set[int], Reading, int]:
@@ -111,9 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         first, second = Path(folder) / "undisturbed", Path(folder) / "killed"
         began = time.monotonic()
         undisturbed = Run()
-        undisturbed.start(
-            command(f"simulated:?speed=0&seconds={options.samples / 10:g}", first, options.checkpoint)
-        )
+        undisturbed.start(command(f"simulated:?speed=0&seconds={options.samples / 10:g}", first, options.checkpoint))
         undisturbed.wait(None)
         print(f"undisturbed: {len(undisturbed.sent)} forecasts in {time.monotonic() - began:.0f} s", flush=True)
         return kill_and_compare(options, rng, undisturbed, first, second)
@@ -128,7 +137,7 @@ def kill_and_compare(options: argparse.Namespace, rng: random.Random, calm: Run,
     while True:
         run = Run()
         run.start(words)
-        finished = run.wait(rng.uniform(0.0, options.longest) if kills < options.kills else None)
+        finished = run.wait(None) if kills == options.kills else run.wait_at_random(rng, options.longest)
         if not finished:
             run.kill()
             kills += 1

@@ -1,4 +1,4 @@
-"""Send a breathing chest, three markers, over a WebSocket: try it with `quatcast live "ws://127.0.0.1:8765?listen"`.
+"""Send a breathing chest, three markers, over a WebSocket: try it with `quatcast live "ws://127.0.0.1:8766?listen"`.
 
 It needs the package websockets (`pip install websockets`).
 """
@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 def main() -> None:
     """Send samples until the time is over."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--url", default="ws://127.0.0.1:8765")
+    parser.add_argument("--url", default="ws://127.0.0.1:8766")
     parser.add_argument("--rate", type=float, default=10.0, help="samples per second")
     parser.add_argument("--seconds", type=float, default=600.0, help="how long to send")
     options = parser.parse_args()

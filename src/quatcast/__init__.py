@@ -10,7 +10,10 @@ from quatcast.engine.cells import Cell
 from quatcast.engine.replay import Replay
 from quatcast.forecasting.contract import ForecasterState, Forecasts, OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
+from quatcast.forecasting.kalman import Kalman
 from quatcast.forecasting.mixture import Mixture
+from quatcast.forecasting.spaces import Orientation, Pose, Position, Space, Vector, find_space
+from quatcast.forecasting.velocity import ConstantVelocity, DampedVelocity
 from quatcast.learners import (
     CLMS,
     GRU,
@@ -39,7 +42,7 @@ from quatcast.training.optimizers import SGD, Adam, Optimizer
 
 __version__ = "0.1.0"
 
-_LAZY = ("data", "evaluation", "testing")
+_LAZY = ("data", "evaluation", "live", "testing")
 """Packages that are imported when they are first used: they need more than NumPy."""
 
 
@@ -74,6 +77,8 @@ __all__ = [
     "Checkpointable",
     "ComplexRNN",
     "Conformal",
+    "ConstantVelocity",
+    "DampedVelocity",
     "Forecast",
     "Forecaster",
     "ForecasterState",
@@ -83,6 +88,7 @@ __all__ = [
     "Guarded",
     "GuardedForecasts",
     "H",
+    "Kalman",
     "Learner",
     "LearnerState",
     "Loss",
@@ -90,16 +96,22 @@ __all__ = [
     "Mixture",
     "OnlineForecaster",
     "Optimizer",
+    "Orientation",
     "Persistence",
+    "Pose",
+    "Position",
     "R",
     "Replay",
     "Ridge",
+    "Space",
     "StackedStep",
     "State",
     "Status",
     "Step",
+    "Vector",
     "activation",
     "correntropy",
+    "find_space",
     "ghr",
     "kernel",
     "namespace",

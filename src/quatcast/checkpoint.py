@@ -155,7 +155,9 @@ class State(Checkpointable):
 
     def mark(self) -> Any:
         """Return the fields as they are."""
-        return {name: _marked(getattr(self, name)) for name in _parameters(type(self))}
+        fields = ((name, getattr(self, name)) for name in _parameters(type(self)))
+        # Most fields are arrays and numbers; calling a function for each would take most of the time.
+        return {name: (value, None) if type(value) in _IMMUTABLE else _marked(value) for name, value in fields}
 
     def rewind(self, mark: Any) -> None:
         """Take the fields back."""

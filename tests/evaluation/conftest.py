@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,10 @@ from quatcast.evaluation.store import Store
 
 @pytest.fixture(scope="session")
 def recordings() -> list[Recording]:
-    return [replace(r, positions=r.positions[:, :1], channels=("m",)) for r in simulated(seconds=65)[:2]]
+    return [
+        Recording(r.name, r.positions[:, :1], r.times, r.rate, group=r.group, channels=("m",), units=("mm",))
+        for r in simulated(seconds=65)[:2]
+    ]
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from quatcast.evaluation.records import NewTrace
 
 SAMPLES = 700
 RECORDINGS = (("one", "irregular"), ("two", "regular"), ("three", "regular"))
+CHANNELS = ("chest", "abdomen")
 PREDICTORS = ("QRNN-MCC", "LMS", "recommended", "persistence")
 SETTINGS = 'profile = "quick"\ndata = "simulated"\n'
 
@@ -78,7 +79,7 @@ def recording(at: int, dimensions: int = 3) -> Recording:
     waves = [np.sin(times * 1.5 + c + at)[:, None] * np.arange(1, dimensions + 1) for c in range(2)]
     positions = np.stack(waves, axis=1)
     positions[620, 0] = np.nan
-    return Recording(name, positions, times, rate=10.0, group=group, channels=("chest", "abdomen"))
+    return Recording(name, positions, times, rate=10.0, group=group, channels=CHANNELS)
 
 
 def trace(labels: Any, horizon: float, predictor: str, about: Recording) -> NewTrace:

@@ -3,6 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from quatcast.data import Recording
 from quatcast.evaluation.records import Result
 
 SMALL: dict[str, Any] = {
@@ -21,3 +24,8 @@ SMALL: dict[str, Any] = {
 def untimed(results: list[Result]) -> list[Result]:
     """Results to the last bit, but for how long they took."""
     return [replace(result, seconds_per_step=0.0) for result in results]
+
+
+def still(samples: int, rate: float = 10.0, name: str = "walk") -> Recording:
+    """A recording of one marker that does not move."""
+    return Recording(name, np.zeros((samples, 1, 3)), np.arange(samples) / rate, rate=rate)

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_experiment import SMALL, untimed
+from small_experiment import SMALL, still, untimed
 
 from quatcast.data import Recording, corrupt
 from quatcast.evaluation import score
 from quatcast.evaluation.catalogue import CATALOGUE, Batch
-from quatcast.evaluation.protocol import choose, forward_fill, samples_ahead
+from quatcast.evaluation.protocol import choose, forward_fill
 from quatcast.evaluation.records import Result
 from quatcast.evaluation.run import experiment
 from quatcast.evaluation.run.execution import Workers
 from quatcast.evaluation.run.experiment import compare, run_job
-from quatcast.evaluation.run.plan import Job, RunSpec, check, plan
+from quatcast.evaluation.run.plan import Job, RunSpec, plan
 from quatcast.evaluation.run.settings import Settings
 from quatcast.evaluation.store import Store
 from quatcast.forecasting.forecaster import Forecaster
@@ -292,42 +292,3 @@ def test_missing_samples_are_filled_for_predictors_that_do_not_accept_them(recor
 def test_filling_starts_with_the_first_observed_value() -> None:
     x = np.array([[np.nan, 1.0], [np.nan, np.nan], [5.0, 2.0], [np.nan, np.nan]])
     np.testing.assert_array_equal(forward_fill(x), [[5.0, 1.0], [5.0, 1.0], [5.0, 2.0], [5.0, 2.0]])
-
-
-def still(samples: int, rate: float = 10.0) -> Recording:
-    return Recording("walk", np.zeros((samples, 1, 3)), np.arange(samples) / rate, rate=rate)
-
-
-def test_recordings_that_cannot_be_tested_are_named() -> None:
-    settings = Settings.of(SMALL)
-    check([still(602)], settings)
-    with pytest.raises(ValueError, match=r"recording 'walk': expected at least 602 samples.* got 601"):
-        check([still(601)], settings)
-    with pytest.raises(
-        ValueError, match=r"horizons: .* got 0\.5 s, which are 0\.5 samples of recording 'walk' at 1 Hz"
-    ):
-        check([still(700, rate=1.0)], settings)
-    with pytest.raises(
-        ValueError,
-        match=r"horizons: expected at most 300 samples .* 3 lags together, got 29\.9 s, which are 299 samples",
-    ):
-        check([still(700)], replace(settings, horizons=[29.9]))
-    lost = np.zeros((700, 2, 3))
-    lost[:310, 1] = np.nan
-    with pytest.raises(ValueError, match="a channel is missing in all of the first 300 samples"):
-        check([replace(still(700), positions=lost, channels=())], settings)
-
-
-@pytest.mark.parametrize(("horizon", "rate", "expected"), [(2.0, 10.0, 20), (2.0, 9.97, 20), (0.1, 30.0, 3)])
-def test_horizons_in_samples(horizon: float, rate: float, expected: int) -> None:
-    assert samples_ahead(horizon, still(9, rate)) == expected
-
-
-def test_a_warm_up_that_outlasts_validation_is_refused() -> None:
-    fast = Recording("fast", np.random.default_rng(0).normal(size=(900, 1, 3)), np.arange(900) / 25, rate=25.0)
-    settings = Settings.of({"predictors": ["recommended"], "labels": ["causal"], "horizons": [0.2]})
-    with pytest.raises(
-        ValueError,
-        match=r"'fast': recommended warms up for 35 s; at 25 Hz its first forecast, 0\.2 s ahead, is of a sample after",
-    ):
-        check([fast], settings)

@@ -157,13 +157,53 @@ def test_a_store_of_format_1_is_converted(store: Store) -> None:
         for table in ("results", "timings"):
             db.execute(f"UPDATE {table} SET configuration = replace(configuration, 'learning_rate', 'rate')")
         db.execute("UPDATE meta SET value = replace(value, 'learning_rate', 'rate')")
+        db.execute("ALTER TABLE recordings DROP COLUMN about")
         db.execute("PRAGMA user_version = 1")
     db.close()
     for _ in range(2):
         with Store(store.path) as opened:
             assert (opened.results(), opened.timings(), opened.meta()) == before
+
+
+@pytest.mark.parametrize(("data", "unit"), [("extmarker", "mm"), ("mine.csv", "")])
+def test_a_store_of_format_2_is_converted(store: Store, data: str, unit: str) -> None:
+    store.add_recordings(simulated(seconds=2)[:1])
+    store.add_meta(data=data)
+    store.add([ROW])
+    before = store.results(), store.meta(), store.recordings()[0].positions
     with sqlite3.connect(store.path) as db:
-        db.execute("PRAGMA user_version = 3")
+        db.execute("ALTER TABLE recordings DROP COLUMN about")
+        db.execute("PRAGMA user_version = 2")
     db.close()
-    with pytest.raises(ValueError, match="expected a store of format 2 or 1, got format 3"):
+    for _ in range(2):
+        with Store(store.path) as opened:
+            assert (opened.results(), opened.meta()) == before[:2]
+            (recording,) = opened.recordings()
+            np.testing.assert_array_equal(recording.positions, before[2])
+            assert recording.units == (unit,) * 3
+
+
+def test_a_store_of_a_newer_format_is_refused(store: Store) -> None:
+    with sqlite3.connect(store.path) as db:
+        db.execute("PRAGMA user_version = 4")
+    db.close()
+    with pytest.raises(ValueError, match="expected a store of format 1 to 3, got format 4; a newer version"):
         Store(store.path)
+
+
+def test_units_columns_and_notes_of_recordings_are_kept(store: Store) -> None:
+    given = Recording(
+        "tumour",
+        np.zeros((3, 2, 3)),
+        np.arange(3.0),
+        rate=1.0,
+        channels=("p", "q"),
+        units=("mm", "deg"),
+        columns=("p_x", "p_y", "p_z", "q_x", "q_y", "q_z"),
+        order=(2, 0, 1, 5, 4, 3),
+        notes=("cut to its first 3 s of 9 s",),
+    )
+    store.add_recordings([given])
+    (found,) = store.recordings()
+    assert found.layout() == given.layout()
+    assert (found.units, found.space, found.notes) == (given.units, given.space, given.notes)

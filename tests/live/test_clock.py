@@ -17,7 +17,7 @@ from quatcast.live.rate import detect_rate, enough
     seed=st.integers(0, 1000),
 )
 def test_offset_and_drift_are_found(offset: float, drift: float, jitter: float, seed: int) -> None:
-    """Half of the messages are delayed at random; the mapped time is that of the fastest message within a millisecond."""
+    """Half of the messages are delayed; the mapped time is that of an undelayed message within a millisecond."""
     rng = np.random.default_rng(seed)
     clock = DeviceClock()
     device = np.arange(0.0, 300.0, 0.1)

@@ -98,7 +98,13 @@ def test_same_frames_give_the_same_samples() -> None:
 def test_lost_sample_is_interpolated_and_two_are_missing() -> None:
     grid = Grid(0.1, "device")
     samples = run(grid, [on_line(i / 10) for i in (0, 1, 3, 4, 7)])
-    assert [sample.kind for sample in samples] == [*["seen"] * 2, "interpolated", *["seen"] * 2, *["missing"] * 2, "seen"]
+    assert [sample.kind for sample in samples] == [
+        *["seen"] * 2,
+        "interpolated",
+        *["seen"] * 2,
+        *["missing"] * 2,
+        "seen",
+    ]
     assert samples[2].values[0, 0] == pytest.approx(0.2)
     assert grid.counts["lost"] == 3
 
@@ -152,7 +158,10 @@ def test_clock_that_goes_forward_begins_a_new_segment_at_once(shift: float) -> N
 def test_clock_that_goes_back_begins_a_new_segment_after_some_frames(shift: float, numbered: bool) -> None:
     """A step by whole periods repeats times that have been seen, which must not be taken for duplicates for ever."""
     grid = Grid(0.1, "device")
-    first, second = [frame(i) for i in range(50)], [replace(frame(i), device_time=i / 10 + shift) for i in range(50, 60)]
+    first, second = (
+        [frame(i) for i in range(50)],
+        [replace(frame(i), device_time=i / 10 + shift) for i in range(50, 60)],
+    )
     if not numbered:
         first, second = ([replace(one, sequence=None) for one in frames] for frames in (first, second))
     run(grid, first)

@@ -248,12 +248,12 @@ def test_bad_messages_are_counted_and_cost_no_memory(data: bytes, kind: str) -> 
 
 def test_frame_with_a_missing_tool_is_closed_by_the_clock() -> None:
     async def main() -> None:
-        async with open_source("igtl://127.0.0.1:0?listen&tools=A,B&gather=0.002", "s") as source:
+        async with open_source("igtl://127.0.0.1:0?listen&tools=A,B", "s") as source:
             _, writer = await asyncio.open_connection(*source.address)
             began = time.monotonic()
             writer.write(GOOD)
             (frame,) = await collect(source, 1)
-            assert 0.005 < time.monotonic() - began < 0.5
+            assert 0.04 < time.monotonic() - began < 1.0
             np.testing.assert_array_equal(frame.values, [[1, 2, 3], [np.nan] * 3])
             writer.close()
 

@@ -1,5 +1,7 @@
 """Conformal radii: how often they contain the truth, and what they are computed from."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -126,3 +128,21 @@ def test_refuses_what_are_no_distances_and_stays_as_it_was(bad):
 def test_refuses_settings_without_a_meaning(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         Conformal(**{"channels": 1, "horizon": 1, **settings})
+
+
+def test_the_order_of_errors_is_kept_whatever_happens_in_between():
+    """Radii are those of a newcomer that sorts all errors, also after steps were undone."""
+    rng = np.random.default_rng(8)
+    errors = np.where(rng.random((1200, 3)) < 0.1, np.nan, rng.exponential(size=(1200, 3)).round(1))
+    errors[500:900, 1] = np.nan
+    conformal = Conformal(channels=3, horizon=2)
+    for t, error in enumerate(errors):
+        if t % 7 == 0:
+            mark = conformal.mark()
+            conformal.update(error + 1.0)
+            conformal.rewind(mark)
+        newcomer = pickle.loads(pickle.dumps(conformal)) if t % 5 == 0 else None
+        radii = conformal.update(error)
+        if newcomer is not None:
+            np.testing.assert_array_equal(newcomer.update(error), radii)
+        np.testing.assert_array_equal(conformal.state.ranked, np.sort(conformal.state.errors, axis=1))

@@ -87,6 +87,7 @@ class Scripted(Repeat):
 
 
 AS_BEFORE = "it is as it was before this sample"
+WORKS = "ends 0.5 s after it works again"
 KINDS = pytest.mark.parametrize("kind", [Repeat, PlainRepeat])
 
 
@@ -151,8 +152,8 @@ def test_warms_up_says_why_and_becomes_ok(calm):
     forecasts = Guarded(Repeat(), rate=10.0).run(calm.positions[:100])
     # A forecast from sample 2 on, matured from 7 on, the 20th error at 26.
     assert labels(forecasts, [0, 25, 26, 60]) == ["warming up", "warming up", "ok", "ok"]
-    assert forecasts.reasons[0] == "no forecast yet"
-    assert forecasts.reasons[10] == "4 of 20 errors known that a radius needs"
+    assert forecasts.reasons[0] == "no forecast yet for 0.1 s since the start, ends 2.4 s after the first forecast"
+    assert forecasts.reasons[10] == "4 of 20 errors known that a radius needs after 1.1 s, ends in 1.6 s"
     assert forecasts.reasons[60] == ""
 
 
@@ -162,12 +163,12 @@ def test_a_lost_channel_is_degraded_then_hold_then_well_again(calm):
     forecasts = Guarded(Repeat(1), rate=10.0, names=("left", "middle", "right")).run(spoilt)
     # The first quarter of a second is absorbed.
     assert labels(forecasts, [199, 201, 202, 229, 230, 244]) == ["ok", "ok", "degraded", "degraded", "hold", "hold"]
-    assert forecasts.reasons[212] == "middle lost for 1.3 s"
-    assert forecasts.reasons[235] == "middle lost for 3.6 s"
+    assert forecasts.reasons[212] == "middle lost for 1.3 s, ends 1.3 s after it is seen again"
+    assert forecasts.reasons[235] == "middle lost for 3.6 s, ends 0.5 s after it is seen again"
     assert labels(forecasts, [245, 249]) == ["hold", "hold"]
-    assert forecasts.reasons[247] == "for 0.5 s after: middle lost for 4.5 s"
+    assert forecasts.reasons[247] == "middle lost for 4.5 s, until 0.3 s ago, ends in 0.3 s"
     assert labels(forecasts, [250, 263]) == ["degraded", "degraded"]
-    assert "middle filled in 0.6 s ago" in forecasts.reasons[250]
+    assert "middle filled in 0.6 s ago, ends in 1.4 s" in forecasts.reasons[250]
     assert labels(forecasts, [300]) == ["ok"]
 
 
@@ -176,7 +177,7 @@ def test_most_channels_lost_is_hold_after_half_a_second(calm):
     spoilt[200:220, :2] = np.nan
     forecasts = Guarded(Repeat(1), rate=10.0).run(spoilt)
     assert labels(forecasts, [203, 204, 219]) == ["degraded", "hold", "hold"]
-    assert forecasts.reasons[205] == "channel 1 and channel 2 lost for 0.6 s"
+    assert forecasts.reasons[205] == "channel 1 and channel 2 lost for 0.6 s, ends 0.5 s after it is seen again"
 
 
 def test_implausible_samples_and_a_shift_are_told(calm):
@@ -186,8 +187,8 @@ def test_implausible_samples_and_a_shift_are_told(calm):
     spoilt[300:, 2] += 30.0
     forecasts = Guarded(Repeat(1), rate=10.0).run(spoilt)
     assert labels(forecasts, [201, 202, 203, 220]) == ["ok", "degraded", "degraded", "ok"]
-    assert forecasts.reasons[202] == "channel 1 implausible for 0.3 s"
-    assert forecasts.reasons[204] == "channel 1 filled in 0.2 s ago"
+    assert forecasts.reasons[202] == "channel 1 implausible for 0.3 s, ends 0.3 s after it is plausible again"
+    assert forecasts.reasons[204] == "channel 1 filled in 0.2 s ago, ends in 0.1 s"
     # A single fault is replaced and absorbed.
     assert forecasts.replaced[250, 0]
     assert labels(forecasts, [250, 251]) == ["ok", "ok"]
@@ -198,7 +199,7 @@ def test_implausible_samples_and_a_shift_are_told(calm):
 def test_large_errors_degrade_and_pass(calm):
     wrong = dict.fromkeys(range(200, 230), 8.0)
     forecasts = Guarded(Scripted(wrong, horizon=1), rate=10.0).run(calm.positions)
-    told = [t for t, reason in enumerate(forecasts.reasons) if "times as large as usual" in reason]
+    told = [t for t, reason in enumerate(forecasts.reasons) if "times the radius" in reason]
     assert told
     assert 200 < told[0] < 230
     assert set(labels(forecasts, told)) == {"degraded"}
@@ -235,12 +236,13 @@ def test_a_step_that_fails_is_undone_in_the_forecaster_and_counted_by_the_guard(
         assert len(inner.told) == (t + 1 if t < 150 else t)
         if t == 150:
             assert forecast.status == Status.HOLD
-            assert forecast.reason == f"the forecaster failed: singular; {AS_BEFORE}"
+            assert forecast.reason == f"the forecaster failed: singular; {AS_BEFORE}, for 0.1 s, {WORKS}"
             # An answer that was given before learning failed stands.
             assert np.isfinite(forecast.position).all() == (when == "learn")
         if 150 < t <= 155:
             assert forecast.status == Status.HOLD
-            assert forecast.reason == f"for 0.5 s after: the forecaster failed: singular; {AS_BEFORE}"
+            over = f"until {(t - 150) / 10} s ago, ends in {(156 - t) / 10} s"
+            assert forecast.reason == f"the forecaster failed: singular; {AS_BEFORE}, for 0.1 s, {over}"
     assert forecast.status == Status.OK
 
 
@@ -290,7 +292,7 @@ def test_channels_can_be_called_missing(calm):
                                 observed=np.array([True, not 100 <= t < 105, True]))  # fmt: skip
         np.testing.assert_array_equal(forecast.replaced, [False, 100 <= t < 105, False])
         if t == 104:
-            assert forecast.reason == "channel 2 lost for 0.5 s"
+            assert forecast.reason == "channel 2 lost for 0.5 s, ends 0.5 s after it is seen again"
     spoilt[100:105, 1] = np.nan
     expected = Repeat(1)
     Guarded(expected, rate=10.0).run(spoilt)
@@ -313,7 +315,10 @@ def test_a_channel_never_seen_keeps_it_warming_up(calm):
     spoilt[:60, 1] = np.nan
     forecasts = Guarded(Repeat(1), rate=10.0).run(spoilt)
     assert labels(forecasts, [59, 70, 119]) == ["warming up", "warming up", "ok"]
-    assert forecasts.reasons[59] == "channel 2 not seen yet"
+    assert (
+        forecasts.reasons[59]
+        == "channel 2 not seen for 6.0 s since the start, ends 2.0 s after it is seen, at the earliest"
+    )
 
 
 values = st.one_of(

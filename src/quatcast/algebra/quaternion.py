@@ -182,6 +182,64 @@ def scalar(q: ArrayLike) -> Floats:
     return np.asarray(as_quaternion(q)[..., 0].copy())
 
 
+def rotation_vector(q: ArrayLike) -> Floats:
+    """Return the rotation vector (…, 3) of unit quaternions: the axis of the rotation times its angle in radians.
+
+    It is twice the vector part of the logarithm of q or −q, which are the same rotation, whichever is nearer to 1. The
+    angle is therefore at most π. If it is π, both are equally near, and the first component that is not zero is
+    positive in the result.
+
+    Examples
+    --------
+    A rotation by 90° about the z axis:
+
+    >>> rotation_vector([np.sqrt(0.5), 0.0, 0.0, -np.sqrt(0.5)]) / np.pi
+    array([ 0. ,  0. , -0.5])
+    """
+    q = as_quaternion(q)
+    w, v = q[..., :1], q[..., 1:]
+    sine = np.sqrt(np.sum(v * v, axis=-1, keepdims=True))
+    # 2 arctan(s/|w|)/s tends to 2/|w| as s tends to zero.
+    small = sine < 1e-8
+    factor = np.where(small, 2.0, 2.0 * np.arctan2(sine, np.abs(w)) / np.where(small, 1.0, sine))
+    backwards = w < 0.0
+    if (w == 0.0).any():
+        first = np.take_along_axis(v, np.argmax(v != 0.0, axis=-1)[..., np.newaxis], axis=-1)
+        backwards = backwards | ((w == 0.0) & (first < 0.0))
+    return np.asarray(np.where(backwards, -factor, factor) * v)
+
+
+def from_rotation_vector(vectors: ArrayLike) -> Quaternion:
+    """Return the unit quaternion exp(v/2) of rotation vectors v (…, 3). It is the inverse of `rotation_vector`.
+
+    Examples
+    --------
+    >>> from_rotation_vector([0.0, 0.0, np.pi]).round(15)
+    array([0., 0., 0., 1.])
+    """
+    v = 0.5 * np.asarray(vectors, dtype=float)
+    if v.ndim == 0 or v.shape[-1] != 3:
+        raise ValueError(f"vectors: expected rotation vectors, shape (…, 3), got {v.shape}")
+    half = np.sqrt(np.sum(v * v, axis=-1, keepdims=True))
+    return np.concatenate([np.cos(half), np.sinc(half / np.pi) * v], axis=-1)
+
+
+def angle(p: ArrayLike, q: ArrayLike) -> Floats:
+    """Return the angle between two orientations, unit quaternions (…, 4), in radians from 0 to π.
+
+    It is the angle of the rotation that takes one orientation to the other. The signs of p and q do not matter.
+
+    Examples
+    --------
+    >>> float(angle(ONE, from_rotation_vector([0.0, -0.3, 0.0])))
+    0.3
+    >>> float(angle(ONE, -ONE))
+    0.0
+    """
+    turn = product(conjugate(as_quaternion(p, "p")), as_quaternion(q, "q"))
+    return np.asarray(2.0 * np.arctan2(modulus(pure(turn[..., 1:])), np.abs(turn[..., 0])))
+
+
 def left_matrix(q: ArrayLike) -> Floats:
     """Return the real matrix L(q), shape (…, 4, 4), of the multiplication by q from the left: L(q) @ p = q p.
 

@@ -15,6 +15,7 @@ from typer.main import get_command
 from quatcast import __version__
 from quatcast.cli import bench, compare, forecast, live, plugins, recordings, report
 from quatcast.cli.terminal import Interrupted
+from quatcast.escaping import printable
 
 app = typer.Typer(
     help="Forecast 3-D and 4-D signals sample by sample, and compare forecasting methods.",
@@ -118,5 +119,5 @@ def _os_message(error: OSError) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"quatcast: {' '.join(message.split())}", file=sys.stderr)
+    print(f"quatcast: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from quatcast.cli.known_faults import SENTINEL, VALID, without_known_faults
 from quatcast.safety.status import GuardedForecasts
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def forecast(
     seed: Annotated[int, Option(help="Seed of the initial weights.", min=0)] = 0,
     rate: Annotated[float | None, Option(help="Samples per second, if the file has no times.")] = None,
     dimensions: Annotated[int | None, Option(help="Columns per channel, 3 or 4.")] = None,
+    sentinel: Annotated[list[str] | None, Option(help=SENTINEL)] = None,
+    valid: Annotated[list[str] | None, Option(help=VALID)] = None,
     out: Annotated[Path, Option(help="Folder for the output.")] = Path(),
     device: Annotated[str, Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
@@ -52,6 +55,7 @@ def forecast(
     rule: Labels = "causal" if labels == "causal" else "lookahead"
     configuration = {**chosen.usual, **_settings(chosen, set_ or [])}
     recording = read_csv(file, rate=rate, dimensions=dimensions)
+    recording = without_known_faults(recording, sentinel or [], valid or [])
     if horizon > recording.duration:
         raise ValueError(f"--horizon: expected less than the {recording.duration:g} s of {file}, got {horizon:g} s")
     steps = samples_ahead(horizon, recording)
@@ -80,15 +84,16 @@ def _write_status(recording: Recording, forecasts: GuardedForecasts, path: Path)
     """
     import csv
 
+    from quatcast.escaping import csv_cell
     from quatcast.safety.status import Status
 
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
-        names = recording.channels
+        names = [csv_cell(name) for name in recording.channels]
         replaced, radii = [f"{n} replaced" for n in names], [f"{n} radius" for n in names]
         rows.writerow(["time", "status", "reason", *replaced, "forecast made at", "status then", *radii])
         for t, time_ in enumerate(recording.times):
-            now = [f"{time_:.6g}", Status(forecasts.status[t]).label, forecasts.reasons[t]]
+            now = [f"{time_:.6g}", Status(forecasts.status[t]).label, csv_cell(forecasts.reasons[t])]
             filled = [int(channel) for channel in forecasts.replaced[t]]
             source = t - forecasts.horizon
             then = (
@@ -125,13 +130,14 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
     from concurrent.futures import ThreadPoolExecutor, wait
 
     from quatcast.cli.terminal import ProgressDisplay
-    from quatcast.evaluation.protocol import TRAIN, forward_fill
+    from quatcast.evaluation.protocol import forward_fill, scaling_samples
 
     positions = recording.positions if predictor.takes_missing else forward_fill(recording.positions)
     try:
         began = time.monotonic()
-        predictor.build(batch).run(positions[:TRAIN])
-        expected = (time.monotonic() - began) * len(positions) / TRAIN
+        first = scaling_samples(recording.rate)
+        predictor.build(batch).run(positions[:first])
+        expected = (time.monotonic() - began) * len(positions) / first
         with ThreadPoolExecutor(1) as executor, ProgressDisplay() as display:
             began = time.monotonic()
             running = executor.submit(predictor.build(batch).run, positions)
@@ -147,9 +153,10 @@ def _verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
     import numpy as np
 
     from quatcast.evaluation import score
-    from quatcast.evaluation.protocol import TRAIN, VALIDATION, forward_fill
+    from quatcast.evaluation.protocol import forward_fill, scaling_samples, validation_samples
 
-    start = VALIDATION if len(recording) >= 2 * VALIDATION else TRAIN
+    test = validation_samples(recording.rate)
+    start = test if len(recording) >= 2 * test else scaling_samples(recording.rate)
     # A forecaster that fits its scales live has its first forecast only after the warm-up.
     complete = np.isfinite(forecasts.positions).all(axis=(-2, -1))
     if not complete.any():

@@ -20,7 +20,7 @@ class _SourceOrCommand(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command `run` before a source or an option."""
-        if args and args[0] not in self.commands and args[0] != "--help":
+        if not args or (args[0] not in self.commands and args[0] != "--help"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
@@ -28,7 +28,6 @@ class _SourceOrCommand(TyperGroup):
 app = typer.Typer(
     cls=_SourceOrCommand,
     help="Forecast a live stream: `quatcast live SOURCE`. `quatcast live run --help` lists its options.",
-    no_args_is_help=True,
 )
 
 
@@ -52,6 +51,7 @@ def run(
     host: Annotated[str, Option(help="Address of the view.")] = "127.0.0.1",
     port: Annotated[int, Option(help="Port of the view; 0 lets the system choose.", min=0, max=65535)] = 8765,
     checkpoint: Annotated[float, Option(help="Seconds between checkpoints.", min=0.1)] = 10.0,
+    journal_size: Annotated[float, Option(help="MiB after which a new file of the journal is begun.", min=0.01)] = 64.0,
     config: Annotated[Path | None, Option(help="TOML file with several streams, instead of a source.")] = None,
     log: Annotated[str, Option(help="Form of the log on standard error: text or json.")] = "text",
 ) -> None:
@@ -77,6 +77,7 @@ def run(
         record=record,
         view=ViewAddress(host, port, token) if view else None,
         checkpoint=checkpoint,
+        rotate=round(journal_size * 2**20),
     )
     summary = asyncio.run(serve(plan, _tell))
     _tell(

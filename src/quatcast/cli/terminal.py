@@ -10,6 +10,9 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
+
+from quatcast.escaping import one_line, printable
 
 EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""
@@ -21,16 +24,16 @@ class Interrupted(Exception):  # noqa: N818
 
 def say(text: str) -> None:
     """Print a line of text without formatting."""
-    Console(highlight=False, soft_wrap=True, markup=False).print(text)
+    Console(highlight=False, soft_wrap=True, markup=False).print(printable(text))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:
     """Print a table whose first `words` columns hold words and the others hold numbers."""
-    grid = Table(title=title, title_justify="left", title_style="bold")
+    grid = Table(title=Text(one_line(title)), title_justify="left", title_style="bold")
     for i, column in enumerate(columns):
-        grid.add_column(column, justify="left" if i < words else "right", no_wrap=i == 0)
+        grid.add_column(Text(one_line(column)), justify="left" if i < words else "right", no_wrap=i == 0)
     for row in rows:
-        grid.add_row(*row)
+        grid.add_row(*(Text(one_line(cell)) for cell in row))
     # Written to a file, a table is not limited to the width of a terminal.
     console = Console(highlight=False)
     console.print(grid) if console.is_terminal else Console(highlight=False, width=160).print(grid)
@@ -42,7 +45,7 @@ class ProgressDisplay:
     def __init__(self) -> None:
         console = Console(stderr=True)
         columns = (
-            TextColumn("{task.description:<12}"),
+            TextColumn("{task.description:<12}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
             TimeRemainingColumn(),
@@ -75,4 +78,4 @@ class ProgressDisplay:
         if now - self._printed >= EVERY and done > before:
             left = timedelta(seconds=round((now - began) * (total - done) / (done - before)))
             self._printed = now
-            self._console.print(f"{stage}: {done / total:.0%}, about {left} left", highlight=False)
+            self._console.print(f"{stage}: {done / total:.0%}, about {left} left", highlight=False, markup=False)

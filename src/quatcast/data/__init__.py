@@ -9,14 +9,19 @@ from quatcast.data.chaos import chaotic
 from quatcast.data.corruption import corrupt
 from quatcast.data.csv_files import read_csv, write_csv
 from quatcast.data.extmarker_files import CITATION, extmarker
-from quatcast.data.recording import Recording
+from quatcast.data.recording import Column, Recording
 from quatcast.data.registry import Source, find_source, register_source, sources
 from quatcast.data.simulation import simulated
+from quatcast.data.style import FileStyle
+from quatcast.data.timing import Timing
 
 __all__ = [
     "CITATION",
+    "Column",
+    "FileStyle",
     "Recording",
     "Source",
+    "Timing",
     "chaotic",
     "corrupt",
     "extmarker",

@@ -15,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from quatcast.data.recording import Recording
+from quatcast.data.units import split_unit
+from quatcast.escaping import csv_cell
 from quatcast.typing import Floats
 
 TIME_NAMES = frozenset({"time", "times", "t", "time (s)", "time [s]"})
 """Names of the column of times, in lower case."""
 MAX_FILL_FACTOR = 2
 """Limit for the number of samples of a recording per row of its file; if more are missing, the times are wrong."""
-AXES = {3: "xyz", 4: "wxyz"}
-"""Number of dimensions → names of the coordinates."""
 
 
 def write_csv(recording: Recording, path: str | os.PathLike[str]) -> None:
@@ -48,8 +48,8 @@ def write_csv(recording: Recording, path: str | os.PathLike[str]) -> None:
     ...     file.read_text().splitlines()
     ['time,hip.x,hip.y,hip.z', '0.0,0.0,0.0,0.0', '0.1,0.0,0.0,0.0']
     """
-    columns = [f"{channel}.{axis}" for channel in recording.channels for axis in AXES[recording.dimensions]]
-    values = recording.positions.reshape(len(recording), -1)
+    columns = [csv_cell(recording.columns[at]) for at in recording.order]
+    values = recording.positions.reshape(len(recording), -1)[:, recording.order]
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["time", *columns])
@@ -112,7 +112,9 @@ def read_csv(
         raise ValueError(f"rate: expected a positive number of Hz, got {rate}")
     table = _read(path)
     times, columns, values = table.split_time(path)
-    dimensions, channels = _layout(path, columns, values.shape[1], dimensions)
+    labels = [split_unit(column) for column in columns]
+    dimensions, channels = _layout(path, [label for label, _ in labels], values.shape[1], dimensions)
+    units = tuple(unit for _, unit in labels[::dimensions]) if channels else ()
     if rate is None:
         if times is None or len(times) < 2:
             raise ValueError(
@@ -129,6 +131,8 @@ def read_csv(
         rate=rate,
         group=group,
         channels=channels,
+        units=units,
+        columns=tuple(columns),
     )
 
 

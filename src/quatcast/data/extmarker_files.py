@@ -165,6 +165,7 @@ def _sequence(number: int, paths: list[Path]) -> Recording:
         rate=RATE,
         group="regular" if tag == "N" else "irregular",
         channels=tuple(path.name.split("-")[1] for path in paths),
+        units=("mm",) * len(paths),
     )
 
 

@@ -124,6 +124,7 @@ def simulated(
             rate=RATE,
             group=subject.group,
             channels=CHANNELS,
+            units=("mm",) * len(CHANNELS),
         )
         recordings.append(corrupt(clean, glitches=glitches, dropouts=dropouts, seed=seed + number))
     return recordings

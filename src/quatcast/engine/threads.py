@@ -7,7 +7,8 @@ therefore limits the BLAS to one thread; work that can be parallelised is distri
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -15,19 +16,27 @@ from threadpoolctl import ThreadpoolController
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _pools() -> list[Any]:
     """Return the loaded thread pools; the search takes milliseconds, so it is done once."""
-    return ThreadpoolController().select(user_api="blas")
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-def one_thread() -> AbstractContextManager[Any]:
+@contextmanager
+def one_thread() -> Iterator[None]:
     """Return a context in which linear algebra runs on one thread; its end restores the previous number.
 
     Examples
     --------
     >>> with one_thread():
-    ...     all(pool["num_threads"] == 1 for pool in _controller().info())
+    ...     all(pool.get_num_threads() == 1 for pool in _pools())
     True
     """
-    limits: AbstractContextManager[Any] = _controller().limit(limits=1)
-    return limits
+    # Asking for the number of threads takes a microsecond, a context of threadpoolctl thirty.
+    limited = [(pool, number) for pool in _pools() if (number := pool.get_num_threads()) not in (1, None)]
+    for pool, _ in limited:
+        pool.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for pool, number in limited:
+            pool.set_num_threads(number)

@@ -1,8 +1,11 @@
 """Comparing predictors on recordings: metrics, the catalogue of predictors, experiments, their store and the report."""
 
-import quatcast.evaluation.builtin  # noqa: F401  (it registers the built-in predictors)
+# These two register the built-in predictors.
+import quatcast.evaluation.builtin
+import quatcast.evaluation.classical  # noqa: F401
 from quatcast.evaluation import report
 from quatcast.evaluation.catalogue import CATALOGUE, Batch, Predictor, find_predictor, predictors, register_predictor
+from quatcast.evaluation.geodesic import GeodesicScores, score_orientations
 from quatcast.evaluation.metrics import Estimate, Scores, estimate, pool, score
 from quatcast.evaluation.records import Result, Timing, Trace
 from quatcast.evaluation.run.execution import Workers, dask, local
@@ -15,6 +18,7 @@ __all__ = [
     "CATALOGUE",
     "Batch",
     "Estimate",
+    "GeodesicScores",
     "Predictor",
     "Result",
     "Scores",
@@ -34,4 +38,5 @@ __all__ = [
     "register_predictor",
     "report",
     "score",
+    "score_orientations",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.evaluation.catalogue import MAX_DEPTH, Batch, Predictor, RecordingForecaster, register_predictor
-from quatcast.evaluation.protocol import TRAIN
+from quatcast.evaluation.protocol import scaling_samples
 from quatcast.forecasting.contract import Forecasts
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.recipe import WARMUP
@@ -37,12 +37,17 @@ class PublishedProtocol:
     lags: int
 
     def run(self, positions: ArrayLike, /) -> Forecasts:
-        """Forecast a recording; the scaling is fitted to its first 300 samples."""
-        rows = np.asarray(positions)
+        """Forecast a recording; the scaling is fitted to its first 30 seconds."""
+        rows, train = np.asarray(positions), scaling_samples(self.batch.sampling_rate)
         forecaster = Forecaster(
-            self.learner, horizon=self.batch.horizon, lags=self.lags, labels=self.batch.labels, learn_first=True
+            self.learner,
+            horizon=self.batch.horizon,
+            lags=self.lags,
+            labels=self.batch.labels,
+            train=train,
+            learn_first=True,
         )
-        return forecaster.run(rows, training=rows[:TRAIN])
+        return forecaster.run(rows, training=rows[:train])
 
 
 def _network(kind: type[RNN], batch: Batch) -> RecordingForecaster:

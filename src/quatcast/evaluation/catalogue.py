@@ -2,7 +2,7 @@
 
 A `Predictor` is one record with everything that the rest of the package knows about it: how it is built, which
 settings are tried, how it is drawn. Any module can add one; the built-in predictors are in
-`quatcast.evaluation.builtin`.
+`quatcast.evaluation.builtin` and `quatcast.evaluation.classical`.
 """
 
 from __future__ import annotations

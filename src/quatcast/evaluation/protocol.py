@@ -1,13 +1,15 @@
-"""The published protocol, as far as both experiments and reports need it: its constants and its rules.
+"""The protocol, as far as both experiments and reports need it: its constants and its rules.
 
-Samples are counted from 1 here, as in the paper. The scaling is fitted to samples 1…300. Validation learns online over
-samples 1…600 with every configuration of the grid and scores the forecasts of samples 301…600. The configuration with
-the smallest mean RMSE over the seeds is chosen separately for each recording, predictor, horizon and label rule. The
-test learns online over the whole recording with that configuration and scores the forecasts of samples 601 and later.
+The scaling is fitted to the first 30 s of a recording. Validation learns online over the first 60 s with every
+configuration of the grid and scores the forecasts of the second 30 s. The configuration with the smallest mean RMSE
+over the seeds is chosen separately for each recording, predictor, horizon and label rule. The test learns online over
+the whole recording with that configuration and scores the forecasts from 60 s on. At 10 Hz this is the published
+protocol, which counts samples: 1…300, 301…600, and 601 and later.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -18,43 +20,93 @@ from quatcast.evaluation.records import Configuration, ValidationResult, canonic
 from quatcast.forecasting.contract import Labels
 from quatcast.typing import Floats
 
-TRAIN = 300
-"""Samples that the scaling is fitted to; validation scores those after them."""
-VALIDATION = 600
-"""Samples of the validation; the test scores those after them."""
-TRACED_HORIZONS = 4
-"""With more horizons than this, traces are stored for the first and the last only."""
+SCALING = 30.0
+"""Seconds that the scaling is fitted to; validation scores those after them."""
+TEST = 60.0
+"""Seconds before the test, which are those of the validation."""
+NEAR = 0.01
+"""Relative difference between a horizon and its whole samples above which the difference is reported."""
 
 Case = tuple[Labels, float, str, str]
 """Labels, horizon in seconds, predictor and recording: what a configuration is chosen for."""
 
 
-def traced_horizons(horizons: Sequence[float]) -> list[float]:
-    """Return the horizons whose forecasts are stored and shown in detail.
+def scaling_samples(rate: float) -> int:
+    """Return the number of samples that the scaling is fitted to, at a sampling rate in Hz.
 
     Examples
     --------
-    >>> traced_horizons([0.5, 1.0, 1.5, 2.0, 2.5])
-    [0.5, 2.5]
+    >>> scaling_samples(10.0), scaling_samples(1.28)
+    (300, 38)
     """
-    return list(horizons) if len(horizons) <= TRACED_HORIZONS else [horizons[0], horizons[-1]]
+    return max(2, round(SCALING * rate))
+
+
+def validation_samples(rate: float) -> int:
+    """Return the number of samples of the validation, after which the test begins, at a sampling rate in Hz.
+
+    Examples
+    --------
+    >>> validation_samples(10.0), validation_samples(50.0)
+    (600, 3000)
+    """
+    return max(scaling_samples(rate) + 2, round(TEST * rate))
 
 
 def samples_ahead(horizon: float, recording: Recording) -> int:
-    """Convert a horizon in seconds to samples of a recording.
+    """Convert a horizon in seconds to the nearest whole number of samples of a recording.
 
     Examples
     --------
-    >>> samples_ahead(0.5, Recording("demo", np.zeros((9, 1, 3)), np.arange(9) / 10, rate=10.0))
-    5
+    >>> slow = Recording("demo", np.zeros((9, 1, 3)), np.arange(9) / 5, rate=5.0)
+    >>> samples_ahead(0.4, slow), samples_ahead(0.5, slow)
+    (2, 3)
     """
     exact = horizon * recording.rate
-    if round(exact) < 1 or abs(exact - round(exact)) > 0.25:
+    # Half a sample is rounded up: a forecast further ahead is the harder one.
+    steps = math.floor(exact + 0.5)
+    if steps < 1:
         raise ValueError(
-            f"horizons: expected a whole number of samples, to within a quarter, got {horizon:g} s, which are "
-            f"{exact:.3g} samples of recording {recording.name!r} at {recording.rate:g} Hz"
+            f"horizons: expected at least one sample, got {horizon:g} s, which are {exact:.3g} samples of recording "
+            f"{recording.name!r} at {recording.rate:g} Hz; its shortest horizon is {1 / recording.rate:.4g} s"
         )
-    return round(exact)
+    return steps
+
+
+def rounded_horizons(horizons: Iterable[float], recordings: Sequence[Recording]) -> list[str]:
+    """Return one sentence for every horizon and sampling rate where the nearest whole sample is not the horizon.
+
+    Examples
+    --------
+    >>> slow = Recording("buoy", np.zeros((9, 1, 3)), np.arange(9) / 1.28, rate=1.28)
+    >>> rounded_horizons([2.0], [slow])
+    ['At 1.28 Hz a horizon of 2 s is taken as 3 samples, which are 2.344 s.']
+    """
+    rates = {f"{recording.rate:.6g}": recording for recording in recordings}
+    sentences = []
+    for horizon in horizons:
+        for recording in rates.values():
+            steps = samples_ahead(horizon, recording)
+            seconds = steps / recording.rate
+            if abs(seconds - horizon) > NEAR * horizon:
+                samples = f"{steps} sample{'s' if steps > 1 else ''}, which {'are' if steps > 1 else 'is'}"
+                sentences.append(
+                    f"At {recording.rate:.4g} Hz a horizon of {horizon:g} s is taken as {samples} {seconds:.4g} s."
+                )
+    return sentences
+
+
+def applicable(configurations: Iterable[Configuration], horizon: float, recording: Recording) -> list[Configuration]:
+    """Return the configurations whose lags and horizon together fit into the samples of the scaling.
+
+    Examples
+    --------
+    >>> slow = Recording("buoy", np.zeros((9, 1, 3)), np.arange(9) / 1.28, rate=1.28)
+    >>> applicable([{"lags": 10}, {"lags": 30}, {"lags": 90}], 2.0, slow)
+    [{'lags': 10}, {'lags': 30}]
+    """
+    most = scaling_samples(recording.rate) - samples_ahead(horizon, recording)
+    return [configuration for configuration in configurations if configuration.get("lags", 1) <= most]
 
 
 def forward_fill(positions: Floats) -> Floats:

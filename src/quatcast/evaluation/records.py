@@ -37,7 +37,7 @@ class Result:
     seed
         Seed of the initial weights; 0 for deterministic predictors.
     rmse, nrmse, mae, jitter, max
-        See `quatcast.evaluation.Scores`; in mm except for nrmse. NaN where the run diverged.
+        See `quatcast.evaluation.Scores`; in the unit of the recording, except for nrmse. NaN where the run diverged.
     diverged
         Whether some forecast in the scored range was not finite.
     seconds_per_step
@@ -113,12 +113,12 @@ class Trace:
     ----------
     labels, horizon, predictor, configuration, seed
         Identification of the run; see `Result`.
-    recording, group, sampling_rate, channels
-        Name, group, samples per second and channel names of the recording.
+    recording, group, sampling_rate, channels, unit
+        Name, group, samples per second, channel names and unit of the recording; the unit is empty if it is unknown.
     times
         (T,) seconds.
     actual, forecast
-        (T, channels, dimensions) positions in mm; row t of `forecast` is the forecast OF sample t, NaN where there
+        (T, channels, dimensions) positions; row t of `forecast` is the forecast OF sample t, NaN where there
         is none.
     weight
         (T,) kernel weight with which the learner used sample t as a target, NaN where it did not.
@@ -153,6 +153,7 @@ class Trace:
     forecast: NDArray[np.float32]
     weight: NDArray[np.float32]
     extra: Mapping[str, NDArray[np.float32]] = field(default_factory=lambda: MappingProxyType({}))
+    unit: str = ""
 
 
 @dataclass(frozen=True)

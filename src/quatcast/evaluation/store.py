@@ -26,8 +26,8 @@ from quatcast.data.recording import Recording
 from quatcast.evaluation.records import NewTrace, Result, Stage, Timing, Trace, Unseeded, ValidationResult, canonical
 from quatcast.forecasting.contract import Labels
 
-VERSION = 2
-"""Format of the tables below. Files of format 1 are converted; others are refused."""
+VERSION = 3
+"""Format of the tables below. Files of formats 1 and 2 are converted; others are refused."""
 
 TABLES = """
 CREATE TABLE results (
@@ -44,7 +44,7 @@ CREATE TABLE traces (
 );
 CREATE TABLE recordings (
     name TEXT PRIMARY KEY, "group" TEXT NOT NULL, rate REAL NOT NULL, channels TEXT NOT NULL,
-    fingerprint TEXT NOT NULL, arrays BLOB NOT NULL
+    fingerprint TEXT NOT NULL, arrays BLOB NOT NULL, about TEXT NOT NULL DEFAULT '{}'
 );
 CREATE TABLE timings (
     predictor TEXT NOT NULL, configuration TEXT NOT NULL, milliseconds REAL NOT NULL,
@@ -111,12 +111,17 @@ class Store:
                     self._db.execute(f"PRAGMA user_version = {VERSION}")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version == 1:
-            self._convert()
+            self._convert_1()
+        if version in (1, 2):
+            self._convert_2()
         elif version != VERSION:
-            raise ValueError(f"{self.path}: expected a store of format {VERSION} or 1, got format {version}")
+            raise ValueError(
+                f"{self.path}: expected a store of format 1 to {VERSION}, got format {version}; a newer version of "
+                "quatcast can perhaps open it"
+            )
 
-    def _convert(self) -> None:
-        """Convert a file of format 1, in which predictors' learning rates are called "rate"."""
+    def _convert_1(self) -> None:
+        """Convert a file of format 1, in which predictors' learning rates are called "rate", to format 2."""
         # The order of keys in the text of a configuration does not change, so equal settings still have equal text.
         names = ("'\"rate\":'", "'\"learning_rate\":'")
         with self._transaction():
@@ -124,6 +129,18 @@ class Store:
                 self._db.execute(f"UPDATE {table} SET configuration = replace(configuration, {names[0]}, {names[1]})")
             lines = "char(10) || 'rate = ', char(10) || 'learning_rate = '"
             self._db.execute(f"UPDATE meta SET value = replace(value, {lines}) WHERE key = 'settings'")
+            self._db.execute("PRAGMA user_version = 2")
+
+    def _convert_2(self) -> None:
+        """Convert a file of format 2, in which recordings have neither units nor names of columns, to format 3."""
+        with self._transaction():
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            if version != 2:  # another process has converted it meanwhile
+                return
+            self._db.execute("ALTER TABLE recordings ADD COLUMN about TEXT NOT NULL DEFAULT '{}'")
+            # The recordings of these sources have always been in mm.
+            known = "EXISTS (SELECT * FROM meta WHERE key = 'data' AND value IN ('simulated', 'extmarker'))"
+            self._db.execute(f"""UPDATE recordings SET about = '{{"unit": "mm"}}' WHERE {known}""")
             self._db.execute(f"PRAGMA user_version = {VERSION}")
 
     def close(self) -> None:
@@ -172,8 +189,9 @@ class Store:
                     )
                 arrays = _pack({"times": recording.times, "positions": recording.positions})
                 channels = json.dumps(recording.channels)
-                row = (recording.name, recording.group, recording.rate, channels, mark, arrays)
-                self._db.execute("INSERT OR IGNORE INTO recordings VALUES (?, ?, ?, ?, ?, ?)", row)
+                about = json.dumps({name: getattr(recording, name) for name in ABOUT})
+                row = (recording.name, recording.group, recording.rate, channels, mark, arrays, about)
+                self._db.execute("INSERT OR IGNORE INTO recordings VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def add_timing(self, timing: Timing) -> None:
         """Store a timing; it replaces an earlier one."""
@@ -237,11 +255,8 @@ class Store:
 
     def recordings(self) -> list[Recording]:
         """Return the recordings of the experiment, in the order in which they were added."""
-        rows = self._db.execute('SELECT name, "group", rate, channels, arrays FROM recordings ORDER BY rowid')
-        return [
-            Recording(name, **_unpack(arrays), rate=rate, group=group, channels=tuple(json.loads(channels)))
-            for name, group, rate, channels, arrays in rows
-        ]
+        rows = self._db.execute('SELECT name, "group", rate, channels, arrays, about FROM recordings ORDER BY rowid')
+        return [_recording(*row) for row in rows]
 
     def traces(
         self,
@@ -274,6 +289,19 @@ class Store:
         return dict(self._db.execute("SELECT key, value FROM meta ORDER BY key"))
 
 
+ABOUT = ("units", "space", "columns", "order", "notes")
+"""Fields of a recording that the column `about` of the table of recordings holds."""
+
+
+def _recording(name: str, group: str, rate: float, channels: str, arrays: bytes, about: str) -> Recording:
+    names = tuple(json.loads(channels))
+    stored = json.loads(about)
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()}
+    if "unit" in given:
+        given["units"] = (given.pop("unit"),) * len(names)
+    return Recording(name, **_unpack(arrays), rate=rate, group=group, channels=names, **given)
+
+
 SCORES = ("rmse", "nrmse", "mae", "jitter", "max")
 
 
@@ -301,6 +329,7 @@ def _trace(about: Recording, *row: Any) -> Trace:
         group=about.group,
         sampling_rate=about.rate,
         channels=about.channels,
+        unit=about.unit,
         times=about.times,
         actual=about.positions,
         forecast=arrays.pop("forecast"),

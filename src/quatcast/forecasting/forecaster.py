@@ -169,6 +169,8 @@ class Forecaster(OnlineForecaster):
                 return self._nothing()
         elif self.state.waiting or self.learn_first:
             self.state.waiting.append((sample, observed))
+            if len(self.state.waiting) > 2 * self.train:
+                self._skip_oldest()
         else:
             self._take_in(sample, observed)
         if self.learn_first:
@@ -266,6 +268,14 @@ class Forecaster(OnlineForecaster):
         for _ in range(min(self.catch_up or self.train, len(state.waiting))):
             self._take_in(*state.waiting.popleft())
             self._learn_newest()
+
+    def _skip_oldest(self) -> None:
+        """Drop the sample that has waited longest because `learn` is not called; no input may span the gap."""
+        state = self._tracking
+        state.waiting.popleft()
+        state.line = SlidingWindow(self.delays[0] + 1)
+        state.inputs.clear()
+        state.origins.clear()
 
     def _take_in(self, x: Floats, observed: Bools) -> None:
         """Take in a sample and build the input that ends with it."""

@@ -46,12 +46,13 @@ def experts(horizon: int, rate: float, *, learn_first: bool = False) -> Mixture:
     6
     """
     second = max(1, round(rate))
+    step = max(1, round(min(TICK * rate, horizon / 10)))
 
     def member(learner: Learner, ticks: Sequence[int]) -> Forecaster:
         return Forecaster(
             learner,
             horizon=horizon,
-            lags=sorted({round(tick * TICK * rate) for tick in ticks}),
+            lags=[tick * step for tick in ticks],
             target="displacement",
             scale_by="channel",
             train=max(2, round(TRAIN * rate)),

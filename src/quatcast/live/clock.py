@@ -81,7 +81,7 @@ class DeviceClock(State):
         return device + min(offset + self.drift * (device - at) for _, at, offset in self.minima)
 
     def _slope(self) -> float:
-        """Return the median slope between all pairs of finished intervals, which single delayed intervals cannot move."""
+        """Return the median slope between pairs of finished intervals, which single delayed intervals cannot move."""
         known = [(at, offset) for _, at, offset in self.minima[:-1]]
         if len(known) < LEARNT:
             return 0.0

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from quatcast.data.recording import AXES
+from quatcast.escaping import csv_cell
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.records import read_forecasts, read_frames
 from quatcast.live.session import read_settings
@@ -20,7 +22,6 @@ from quatcast.typing import Floats
 BATCH = 10_000
 """Rows that are written at a time."""
 FORMATS = ("csv", "parquet", "xdf")
-AXES = {1: "x", 2: "xy", 3: "xyz", 4: "wxyz"}
 
 
 @dataclass(frozen=True)
@@ -131,9 +132,16 @@ def export_session(folder: Path, form: str, out: Path) -> list[Path]:
 def _write_csv(table: SessionTable, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(table.columns)
+        writer.writerow([csv_cell(name) for name in table.columns])
         for row in table.rows:
-            writer.writerow([int(cell) if isinstance(cell, bool) else cell for cell in row])
+            writer.writerow([_cell(value) for value in row])
+
+
+def _cell(value: Any) -> Any:
+    """Return what is written into a cell; a spreadsheet must not take a reason for a formula."""
+    if isinstance(value, bool):
+        return int(value)
+    return csv_cell(value) if isinstance(value, str) else value
 
 
 def _write_parquet(table: SessionTable, path: Path) -> None:
@@ -142,7 +150,13 @@ def _write_parquet(table: SessionTable, path: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError:
         raise ImportError("--to parquet needs the package pyarrow: pip install pyarrow") from None
-    kinds = {"status": pa.string(), "reason": pa.string(), "number": pa.int64(), "n": pa.int64(), "sequence": pa.int64()}
+    kinds = {
+        "status": pa.string(),
+        "reason": pa.string(),
+        "number": pa.int64(),
+        "n": pa.int64(),
+        "sequence": pa.int64(),
+    }
     flags = {"late", "unsent", "recovered"}
     fields = [
         (name, pa.bool_() if name in flags or name.endswith(" filled") else kinds.get(name, pa.float64()))
@@ -151,7 +165,9 @@ def _write_parquet(table: SessionTable, path: Path) -> None:
     schema = pa.schema(fields)
     with pq.ParquetWriter(path, schema) as writer:
         while rows := list(islice(table.rows, BATCH)):
-            columns = [pa.array(column, kind) for column, (_, kind) in zip(zip(*rows, strict=True), fields, strict=True)]
+            columns = [
+                pa.array(column, kind) for column, (_, kind) in zip(zip(*rows, strict=True), fields, strict=True)
+            ]
             writer.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
@@ -179,4 +195,3 @@ def _xdf_streams(stem: str, tables: Sequence[SessionTable]) -> list[XdfStream]:
 
 def _filled(cells: Iterable[float | None]) -> list[float]:
     return [math.nan if cell is None else cell for cell in cells]
-

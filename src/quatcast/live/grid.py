@@ -54,6 +54,11 @@ class GridSample:
         (channels, dimensions), NaN where missing.
     kind
         "seen", "interpolated" or "missing".
+
+    Examples
+    --------
+    >>> GridSample(3, 1763226000.3, np.zeros((1, 3)), "seen").kind
+    'seen'
     """
 
     number: int

@@ -25,12 +25,12 @@ _NAME = re.compile(r"journal-(\d{12})(?:-(\d+))?\.jsonl")
 
 
 def encode_line(record: dict[str, Any]) -> bytes:
-    """Return a record as a line with a checksum.
+    r"""Return a record as a line with a checksum.
 
     Examples
     --------
     >>> encode_line({"type": "event", "text": "hello"})
-    b'{"type":"event","text":"hello","crc":"dfcba483"}\\n'
+    b'{"type":"event","text":"hello","crc":"dfcba483"}\n'
     """
     return seal(json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode())
 

@@ -126,7 +126,8 @@ class Pipeline:
             raise ValueError(f"names: expected {len(first.values)} names for as many channels, got {len(self.names)}")
         self._forecaster = self.build(self.horizons, self.rate, self.names)
         self._grid = Grid(self.period, base, self.settings.input_age)
-        samples, event = [], ""
+        samples: list[GridSample] = []
+        event = ""
         for frame in waiting:
             taken = self._grid.take(frame)
             samples, event = samples + taken.samples, event or taken.event

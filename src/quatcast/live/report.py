@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from quatcast.escaping import figure_label, html_text
 from quatcast.live.summary import SessionSummary
 from quatcast.typing import Floats
 
@@ -21,16 +21,16 @@ def write_report(summary: SessionSummary, path: Path) -> Path:
     """Write the report of a session and return its path."""
     unit = f" ({summary.unit})" if summary.unit else ""
     heads = ["channel", f"RMSE{unit}", f"MAE{unit}", f"largest{unit}", f"no forecast: RMSE{unit}", "coverage"]
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in summary.rows())
-    lines = "".join(f"<p>{escape(line)}</p>" for line in summary.lines())
+    head = "".join(f"<th>{html_text(name)}</th>" for name in heads)
+    body = "".join("<tr>" + "".join(f"<td>{html_text(cell)}</td>" for cell in row) + "</tr>" for row in summary.rows())
+    lines = "".join(f"<p>{html_text(line)}</p>" for line in summary.lines())
     figure = _figure(summary, unit).to_html(full_html=False, include_plotlyjs=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
-        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{escape(summary.stream)}</title>"
+        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{html_text(summary.stream)}</title>"
         "<style>body{font:16px system-ui;margin:2rem auto;max-width:70rem;padding:0 1rem}td,th{padding:.2rem 1rem;"
         "text-align:right}td:first-child,th:first-child{text-align:left}</style>"
-        f"<h1>Session {escape(summary.stream)}</h1><table><tr>{head}</tr>{body}</table>{lines}{figure}</html>\n",
+        f"<h1>Session {html_text(summary.stream)}</h1><table><tr>{head}</tr>{body}</table>{lines}{figure}</html>\n",
         encoding="utf-8",
     )
     return path
@@ -51,7 +51,8 @@ def _figure(summary: SessionSummary, unit: str) -> Any:
         within = np.where(np.isfinite(summary.radius[:, i]), summary.errors[:, i] <= summary.radius[:, i], np.nan)
         keep = slice(None, None, max(1, len(times) // POINTS))
         for row, values in ((1, np.sqrt(squares)), (2, _running(times, within))):
-            line = Scatter(x=times[keep], y=values[keep], name=escape(name), legendgroup=name, showlegend=row == 1)
+            label = figure_label(name)
+            line = Scatter(x=times[keep], y=values[keep], name=label, legendgroup=label, showlegend=row == 1)
             figure.add_trace(line, row, 1)
     figure.add_trace(Histogram(x=summary.latencies * 1000, nbinsx=100, showlegend=False), 3, 1)
     figure.update_layout(height=900, template="plotly_white", margin={"t": 60})

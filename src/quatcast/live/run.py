@@ -39,11 +39,16 @@ class ViewAddress:
         Address; port 0 lets the system choose.
     token
         Secret that browsers must give; required if other machines can reach the address.
+
+    Examples
+    --------
+    >>> ViewAddress(port=0)
+    ViewAddress(host='127.0.0.1', port=0)
     """
 
     host: str = "127.0.0.1"
     port: int = 8765
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,11 @@ class Summary:
         Number of messages that were not valid samples, by kind.
     dropped
         Number of forecasts that sinks dropped.
+
+    Examples
+    --------
+    >>> Summary(frames=100, forecasts=98, holds=0, counts={"lost": 2}, refused={}, dropped=0).counts["lost"]
+    2
     """
 
     frames: int
@@ -196,7 +201,7 @@ class Service:
             self._waiting = True
             frame = await anext(frames, None)
             self._waiting = False
-            if frame is None:
+            if frame is None or self._stopping:
                 return
             self._whole = False
             await self._take(frame)
@@ -204,7 +209,7 @@ class Service:
             self._checkpoint_if_due()
 
     def now(self) -> float:
-        """Return the time; if the source does not play in real time, the time of its newest frame and what came since."""
+        """Return the time; where it is made up, the time of the newest frame and what has passed since."""
         return now() if self.source.realtime else self._virtual + time.monotonic() - self._heard_at
 
     async def _take(self, frame: Frame) -> None:

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from quatcast.checkpoint import Snapshot, read
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
@@ -138,6 +136,7 @@ class Session:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
     >>> with TemporaryDirectory() as folder:
     ...     pipeline = Pipeline(LiveSettings(rate=10.0))
     ...     session = Session(Path(folder), pipeline.settings, print)
@@ -170,13 +169,14 @@ class Session:
     def _describe(self) -> None:
         """Write the settings, or compare them with those of the session that is there."""
         if is_session(self.folder):
-            if differences := self.settings.differences(read_settings(self.folder)):
-                raise ValueError(
-                    f"{self.folder}: holds a session with other settings ({'; '.join(differences)}); give another folder"
-                )
+            if differences := "; ".join(self.settings.differences(read_settings(self.folder))):
+                raise ValueError(f"{self.folder}: holds a session with other settings ({differences}); give another")
             return
         if journal_files(self.folder) or checkpoints(self.folder):
             raise ValueError(f"{self.folder}: holds a journal without session.json; give another folder")
+        self._write_description()
+
+    def _write_description(self) -> None:
         text = json.dumps({"version": VERSION, "settings": self.settings.to_json()}, indent=2)
         temporary = self.folder / ".session.json.part"
         with temporary.open("w", encoding="utf-8") as file:
@@ -290,7 +290,7 @@ class Session:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not is_session(self.folder):
-                self._describe()
+                self._write_description()
             snapshot.write(path)
             for _, old in checkpoints(self.folder)[KEPT:]:
                 old.unlink(missing_ok=True)

@@ -87,7 +87,10 @@ class LiveSettings:
         known = {one.name for one in fields(cls)}
         if unknown := sorted(set(values) - known):
             raise ValueError(f"settings: expected {', '.join(sorted(known))}, got {', '.join(unknown)}")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        plain: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**plain)
 
     def differences(self, other: Self) -> list[str]:
         """Return in words where other settings differ from these.

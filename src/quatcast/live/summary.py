@@ -35,8 +35,8 @@ class SessionSummary:
     late, unsent, recovered
         Number of forecasts that were too late, were replaced by a newer one, and were computed after a restart.
     times, errors, still, radius
-        Target times (T,) and, per matured forecast and channel, the distance (T, channels) from forecast to sample, from
-        the sample before to the sample, and the radius; NaN where there is none.
+        Target times (T,) and, per matured forecast and channel, the distance (T, channels) from the forecast to the
+        sample, from the sample at the time of the forecast to the sample, and the radius; NaN where there is none.
     latencies
         Seconds from arrival to sending, one per sent forecast.
     reading
@@ -148,7 +148,9 @@ def _read_frames(folder: Path, summary: SessionSummary) -> dict[int, float]:
     return received
 
 
-def _score(forecasts: Iterable[ForecastRecord], summary: SessionSummary, received: dict[int, float], steps: int) -> None:
+def _score(
+    forecasts: Iterable[ForecastRecord], summary: SessionSummary, received: dict[int, float], steps: int
+) -> None:
     """Compare every forecast with the sample that it was for."""
     pending: deque[ForecastRecord] = deque()
     times, errors, still, radius, latencies = [], [], [], [], []
@@ -179,4 +181,4 @@ def _score(forecasts: Iterable[ForecastRecord], summary: SessionSummary, receive
 
 def _finite(values: Sequence[float]) -> Floats:
     array = np.array(values, dtype=float)
-    return array[np.isfinite(array)]
+    return np.asarray(array[np.isfinite(array)])

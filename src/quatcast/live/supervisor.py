@@ -40,6 +40,7 @@ OPTIONS = {
     "host": str,
     "port": int,
     "checkpoint": (int, float),
+    "journal_size": (int, float),
 }
 """Keys of a stream in the file, and the types of their values."""
 

@@ -54,11 +54,7 @@ class Companions(State):
         share = max(1.0 / self.count, self.forget)
         deviation = z - self.m
         self.m = self.m + share * deviation
-        self.S = (1 - share) * (self.S + share * np.outer(deviation, deviation))
-
-    def shift(self, offset: Floats) -> None:
-        """Move the mean."""
-        self.m = self.m + offset
+        self.S = (1 - share) * (self.S + share * (deviation[:, None] * deviation))
 
     def expect(self, z: Floats, observed: Bools, wanted: Bools) -> Floats:
         """Return the expected values of the wanted components of (…, size), given the observed ones."""

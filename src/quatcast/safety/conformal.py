@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.checkpoint import Checkpointable, State
+from quatcast.safety.channels import some
 from quatcast.typing import Floats
 
 RECENT = 400
@@ -34,12 +35,16 @@ class ConformalState(State):
         (channels,), share of misses aimed at.
     time
         Number of samples so far.
+    ranked, ranked_from
+        Scratch memory: the errors in order, and the array of errors that they were taken from.
     """
 
     errors: Floats
     radii: Floats
     alpha: Floats
     time: int
+    ranked: Floats | None = field(default=None, init=False, repr=False, compare=False)
+    ranked_from: Floats | None = field(default=None, init=False, repr=False, compare=False)
 
 
 class Conformal(Checkpointable):
@@ -103,6 +108,11 @@ class Conformal(Checkpointable):
             time=0,
         )
 
+    @property
+    def given(self) -> Floats:
+        """Radii (channels,) that were given for the next sample, `horizon` samples before it; NaN if there was none."""
+        return np.asarray(self.state.radii[self.state.time % self.horizon])
+
     def update(self, errors: ArrayLike) -> Floats:
         """Take in the errors known at a new sample, and return the radii (channels,) of the forecasts made there.
 
@@ -118,25 +128,45 @@ class Conformal(Checkpointable):
             NaN for a channel with fewer than `needed` errors.
         """
         e = np.asarray(errors, dtype=float)
-        if e.shape != (self.channels,) or np.any(np.isinf(e)) or np.any(e < 0):
+        if e.shape != (self.channels,) or some((e < 0) | np.isinf(e)):
             raise ValueError(f"errors: expected {self.channels} distances, NaN where there is none, got {errors!r}")
         state = self.state
-        given = state.radii[state.time % self.horizon]
+        given = self.given
         judged = ~np.isnan(e) & ~np.isnan(given)
         surprise = (1 - self.level) - (e > given)
-        state.alpha = np.clip(state.alpha + np.where(judged, ADAPTATION / self.horizon * surprise, 0.0), *BOUNDS)
-        state.errors, state.radii = state.errors.copy(), state.radii.copy()
-        state.errors[:, state.time % state.errors.shape[1]] = e
-        radii = self._quantile()
+        alpha = state.alpha + np.where(judged, ADAPTATION / self.horizon * surprise, 0.0)
+        state.alpha = np.minimum(np.maximum(alpha, BOUNDS[0]), BOUNDS[1])
+        radii = self._quantile(self._replace_oldest(e))
+        state.radii = state.radii.copy()
         state.radii[state.time % self.horizon] = radii
         state.time += 1
         return radii
 
-    def _quantile(self) -> Floats:
-        errors = self.state.errors
-        n = np.sum(~np.isnan(errors), axis=1)
-        ranked = np.sort(errors, axis=1)  # NaN last
+    def _replace_oldest(self, e: Floats) -> Floats:
+        """Replace the oldest errors by new ones, and return all errors in order, NaN last.
+
+        The last order with one error replaced is almost sorted, which a stable sort completes in a fraction of the
+        time. After an undone step or a checkpoint it belongs to other errors, and all are sorted.
+        """
+        state = self.state
+        before, column = state.errors, state.time % state.errors.shape[1]
+        state.errors = before.copy()
+        state.errors[:, column] = e
+        if state.ranked is None or state.ranked_from is not before:
+            ranked = np.sort(state.errors, axis=1)
+        else:
+            oldest = before[:, column]
+            # One of several NaN is as good as another: the last.
+            place = np.where(np.isnan(oldest), -1, (state.ranked == oldest[:, None]).argmax(axis=1))
+            ranked = state.ranked.copy()
+            ranked[np.arange(self.channels), place] = e
+            ranked.sort(axis=1, kind="stable")
+        state.ranked, state.ranked_from = ranked, state.errors
+        return ranked
+
+    def _quantile(self, ranked: Floats) -> Floats:
+        n = np.count_nonzero(ranked == ranked, axis=1)
         q = np.minimum((1 - self.state.alpha) * (1 + self.horizon / np.maximum(n, 1)), LARGEST_RANK)
-        rank = np.clip(np.ceil(q * n).astype(int), 1, np.maximum(n, 1))
+        rank = np.maximum(np.minimum(np.ceil(q * n).astype(int), n), 1)
         radii = ranked[np.arange(self.channels), rank - 1] * np.maximum(q, 1.0)
         return np.where(n >= self.needed, radii, np.nan)

@@ -15,27 +15,19 @@ from numpy.typing import ArrayLike
 
 from quatcast.checkpoint import Checkpointable
 from quatcast.forecasting.contract import LARGEST, ForecasterState, as_sample
-from quatcast.safety.companions import RIDGE, TINY, Companions
+from quatcast.safety.channels import every, norm, some, usable
+from quatcast.safety.companions import Companions
+from quatcast.safety.one_step import ORDER, OneStep
+from quatcast.safety.repeats import Repeats
+from quatcast.safety.shifts import AWAY, LASTING, Place, Shifts
 from quatcast.typing import Bools, Counts, Floats
 
-ORDER = 4
-"""Number of displacements that the one-step forecast is made from."""
 WARMUP = 5
 """Samples per channel that are accepted because there is nothing to compare them with."""
-AWAY = 6.0
-"""Distance from the mean, in root-mean-square distances, beyond which a jump leads to a new place."""
-FAULT = 3000.0
-"""Distance from the mean, in root-mean-square distances, beyond which a jump is a fault, unless it lasts."""
 OUTSIDE = 10.0
 """Distance from the mean, in root-mean-square distances, beyond which a position is far outside the usual range."""
-CLOSE = 0.25
-"""Distance between samples that agree, as a share of the distance that they have jumped."""
-LASTING = 15.0
-"""Seconds for which samples must agree to be accepted however far away they are."""
 EARLY = 5.0
 """Seconds of samples below which a channel that jumps begins anew: its first samples may have been the fault."""
-FROZEN = 0.9
-"""Seconds of exactly repeated values after which a channel that has moved before is frozen."""
 WIDEST = 0.5
 """Largest running scale of innovations, in root-mean-square distances from the mean."""
 DAMPING = 0.85
@@ -76,6 +68,8 @@ class Gated:
         (channels,), True where the channel has never moved.
     outside
         (channels,), True where the position is far outside the usual range of the channel.
+    innovation
+        (channels,), distance of the sample from the one-step forecast of the channel; undefined where it is missing.
     """
 
     position: Floats
@@ -85,6 +79,7 @@ class Gated:
     offset: Floats
     still: Bools
     outside: Bools
+    innovation: Floats
 
 
 @dataclass
@@ -95,8 +90,8 @@ class GateState(ForecasterState):
     ----------
     past
         The last positions let through, the newest last.
-    gram, cross
-        Normal equations of the one-step forecast.
+    one_step
+        One-step forecast.
     scale, power
         s and r² of the bound.
     count
@@ -105,39 +100,23 @@ class GateState(ForecasterState):
         Running mean position.
     lost
         Number of samples since the last accepted one.
-    doubtful
-        The last implausible sample.
-    agreeing
-        Number of implausible samples in a row that agree with each other.
-    offset
-        How far the channel has been shifted.
-    raw
-        The last value that was present, without the offset.
+    shifts
+        Implausible samples that may be a shift, and the offset of shifts that were accepted.
     repeats
-        Number of samples in a row that repeated that value exactly.
-    moved
-        Whether the channel has ever changed its value.
-    outside
-        Number of samples in a row that were far outside the usual range.
+        Which channels repeat their values.
     companions
         How the channels move together.
     """
 
     past: Floats
-    gram: Floats
-    cross: Floats
+    one_step: OneStep
     scale: Floats
     power: Floats
     count: Counts
     center: Floats
     lost: Counts
-    doubtful: Floats
-    agreeing: Counts
-    offset: Floats
-    raw: Floats
-    repeats: Counts
-    moved: Bools
-    outside: Counts
+    shifts: Shifts
+    repeats: Repeats
     companions: Companions
 
 
@@ -239,169 +218,128 @@ class Gate(Checkpointable):
         self.state = GateState(
             shape=shape,
             past=np.zeros((max(self._lag + 1, ORDER) + 1, *shape)),
-            gram=np.zeros((channels, ORDER, ORDER)),
-            cross=np.zeros((channels, ORDER)),
+            one_step=OneStep.begin(channels),
             scale=np.zeros(channels),
             power=np.zeros(channels),
             count=counts,
             center=np.zeros(shape),
             lost=counts,
-            doubtful=np.zeros(shape),
-            agreeing=counts,
-            offset=np.zeros(shape),
-            raw=np.full(shape, np.nan),
-            repeats=counts,
-            moved=np.zeros(channels, dtype=bool),
-            outside=counts,
+            shifts=Shifts.begin(shape),
+            repeats=Repeats.begin(shape),
             companions=Companions.begin(2 * channels * shape[1], self._forget),
         )
 
     def judge(self, x: Floats) -> Gated:
-        """Judge a sample that has been checked."""
-        state = self.state
-        present = np.all(np.abs(x) <= LARGEST, axis=-1) & self._valid(x)  # False for NaN
-        frozen = self._frozen(x, present)
-        step, inputs = self._step()
-        expected = state.past[-1] + step
-        caution = 1.0 + 1.5 * self.rate / np.maximum(state.count, 1)
-        bound = self.tolerance * caution * state.scale + self.reach * np.sqrt(state.power)
+        """Judge a sample that has been checked.
 
+        Most samples hold no surprise, and this is called for each: what only concerns missing, frozen or shifted
+        channels is left out unless there are some.
+        """
+        state, shifts = self.state, self.state.shifts
+        present = self._present(x)
+        frozen = state.repeats.update(x, present, self.rate)
         trusted = present & ~frozen
-        raw = np.where(present[:, None], x, 0.0)
-        back = trusted & (_norm(state.offset) > 0) & (_norm(raw - expected) <= bound)
-        state.offset = np.where(back[:, None], 0.0, state.offset)
-        innovation = _norm(raw - state.offset - expected)
-        plausible = trusted & ((innovation <= bound) | (state.count < WARMUP) | (bound == 0))
-        shifted = self._accept(raw, trusted & ~plausible, plausible, bound, expected)
-        observed = plausible | shifted
-        y = np.where(present[:, None], raw - state.offset, 0.0)
+        step, inputs, largest = state.one_step.forecast(state.past)
+        place = self._place(state.past[-1] + step)
 
-        steady = plausible & (state.lost == 0) & (state.count >= WARMUP) & (_norm(inputs).max(axis=1) <= bound)
-        self._learn(y - state.past[-1], inputs, innovation, trusted, steady)
+        raw = x if every(present) else np.where(present[:, None], x, 0.0)
+        back = shifts.end(raw, trusted, place)
+        innovation = norm(raw - shifts.offset - place.expected)
+        plausible = trusted & ((innovation <= place.bound) | (state.count < WARMUP) | (place.bound == 0))
+        shifted = self._accept(raw, trusted & ~plausible, plausible, place)
+        observed = plausible | shifted
+        complete = every(observed)
+        y = raw - shifts.offset if every(present) else np.where(present[:, None], raw - shifts.offset, 0.0)
+
+        known = trusted & (state.count >= WARMUP)
+        steady = plausible & known & (state.lost == 0) & (largest <= place.bound)
+        state.one_step.learn(y - state.past[-1], inputs, steady, self._forget)
+        if some(known):
+            state.scale = self._scale(innovation, known)
         # Channels that have shifted, or are seen for the first time, continue where they are.
-        state.past = np.where((shifted | (observed & (state.count == 0)))[:, None], y, state.past)
-        position = np.where(observed[:, None], y, 0.0)
-        if not observed.all():
-            position = np.where(observed[:, None], y, self._fill(position, observed, step))
+        fresh = shifted | (observed & (state.count == 0))
+        if some(fresh):
+            state.past = np.where(fresh[:, None], y, state.past)
+        position = y
+        if not complete:
+            position = np.where(observed[:, None], y, self._fill(y, observed, step))
         state.past = np.concatenate([state.past[1:], position[None]])
-        known = (state.count >= EARLY * self.rate) & (state.power > 0)
-        outside = known & (_norm(position - state.center) > OUTSIDE * np.sqrt(state.power))
-        shifted |= self._settle(position, outside)
+        settled = (state.count >= EARLY * self.rate) & (state.power > 0)
+        outside = settled & (norm(position - state.center) > OUTSIDE * np.sqrt(state.power))
+        shifted = shifted | self._settle(position, outside)
         self._describe(position, observed, outside)
-        state.lost = np.where(observed, 0, np.maximum(state.lost + 1, np.where(frozen, state.repeats, 0)))
-        reasons = np.where(present, np.where(frozen, "frozen", "implausible"), "missing")
-        reasons = np.where(shifted | back, "shift", np.where(observed, "", reasons))
+        state.lost = np.zeros_like(state.lost) if complete else self._losses(observed, frozen)
         return Gated(
-            np.where(observed[:, None], raw, position + state.offset),
+            raw.copy() if complete else np.where(observed[:, None], raw, position + shifts.offset),
             replaced=~observed,
-            reasons=tuple(reasons.tolist()),
+            reasons=_reasons(present, frozen, observed, shifted | back),
             lost=state.lost.copy(),
-            offset=state.offset.copy(),
-            still=~state.moved & (state.count >= EARLY * self.rate),
+            offset=shifts.offset.copy(),
+            still=~state.repeats.moved & (state.count >= EARLY * self.rate),
             outside=outside,
+            innovation=innovation,
         )
 
-    def _valid(self, x: Floats) -> Bools:
-        """Return which channels hold neither a sentinel nor a value outside the valid range."""
-        valid = np.ones(len(x), dtype=bool)
-        for sentinel in self.sentinels:
-            valid &= (x != sentinel).any(axis=-1)
-        if self.valid is not None:
-            low, high = (np.asarray(limit, dtype=float) for limit in self.valid)
-            valid &= ((x >= low) & (x <= high)).all(axis=-1)
-        return valid
+    def _present(self, x: Floats) -> Bools:
+        """Return which channels hold numbers that can be measurements."""
+        present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
+        if self.sentinels or self.valid is not None:
+            present = present & usable(x, self.sentinels, self.valid)
+        return present
 
-    def _frozen(self, x: Floats, present: Bools) -> Bools:
-        """Return which channels repeat their last value for longer than a moving channel does.
-
-        Repeated values are ordinary at the resolution of a camera, but not for long, and hardly ever in all channels
-        at the same time. A channel that has never moved is not frozen: it is still.
-        """
+    def _losses(self, observed: Bools, frozen: Bools) -> Counts:
+        """Return the number of samples since the last accepted one; a frozen channel was lost when it froze."""
         state = self.state
-        same = present & (x == state.raw).all(axis=-1)
-        first = np.isnan(state.raw).all(axis=-1)
-        state.moved = state.moved | (present & ~same & ~first)
-        state.repeats = np.where(same, state.repeats + 1, np.where(present, 0, state.repeats))
-        state.raw = np.where(present[:, None], x, state.raw)
-        limit = max(3, round(FROZEN * self.rate))
-        together = state.repeats[state.moved].min() if state.moved.sum() >= 3 else 0
-        all_frozen = together >= max(3, round(FROZEN / 3 * self.rate))
-        return np.asarray(same & state.moved & (all_frozen | (state.repeats >= limit)))
+        return np.where(observed, 0, np.maximum(state.lost + 1, np.where(frozen, state.repeats.count, 0)))
 
-    def _accept(self, x: Floats, doubted: Bools, plausible: Bools, bound: Floats, expected: Floats) -> Bools:
-        """Return which doubted samples are accepted as a shift; missing samples in between do not count.
-
-        Samples agree if each is close to the one before, relative to the bound or to the jump, without repeating it.
-        A jump to a new place is absorbed in the offset, so that nothing that was learnt at the old place is affected.
-        """
+    def _place(self, expected: Floats) -> Place:
+        """Return where the next sample is plausible."""
         state = self.state
-        distance = x - state.offset - state.center
-        apart, jump = _norm(x - state.doubtful), _norm(distance)
-        r = np.sqrt(state.power)
-        agree = apart <= np.maximum(bound, CLOSE * jump)
-        agreeing = np.where(doubted, np.where(agree, state.agreeing, 0) + 1, state.agreeing)
-        # A coordinate that has jumped and repeats its value may be a sentinel: it is no evidence of motion.
-        repeated = ((x == state.doubtful) & (np.abs(distance) > 0.5 * jump[:, None])).any(axis=-1)
+        spread = np.sqrt(state.power)
+        caution = 1.0 + 1.5 * self.rate / np.maximum(state.count, 1)
+        bound = self.tolerance * caution * state.scale + self.reach * spread
         early = (state.count < EARLY * self.rate) | (state.power == 0)
-        repeated = np.where(early, state.repeats > 0, repeated)
-        agreeing = np.where(doubted & repeated, np.minimum(state.agreeing, agreeing), agreeing)
-        patience = np.where(early | (jump <= FAULT * r), max(3, round(self.patience * self.rate)), LASTING * self.rate)
-        shifted = doubted & (agreeing >= patience)
+        return Place(expected, bound, state.center, spread, early, state.repeats.count)
+
+    def _accept(self, x: Floats, doubted: Bools, plausible: Bools, place: Place) -> Bools:
+        """Return which doubted samples are accepted as a shift; a channel that is hardly known then begins anew."""
+        state = self.state
+        patience = max(3, round(self.patience * self.rate))
+        shifted, apart = state.shifts.accept(
+            x, doubted, plausible, place, patience=patience, lasting=LASTING * self.rate
+        )
+        if not some(shifted):
+            return shifted
         # A channel that begins to move after a long rest has a tiny scale; it takes that of the doubted samples.
-        state.scale = np.where(shifted, np.maximum(state.scale, np.minimum(0.5 * apart, CLOSE * jump)), state.scale)
-        state.agreeing = np.where(plausible | shifted, 0, agreeing)
-        state.doubtful = np.where(doubted[:, None], x, state.doubtful)
-        anew = shifted & early
-        far = shifted & ~early & (jump > AWAY * r)
-        home = shifted & ~early & (_norm(x - state.center) <= AWAY * r)
-        state.offset = np.where(far[:, None], x - expected, state.offset)
-        state.offset = np.where(home[:, None], 0.0, state.offset)
-        if anew.any():
+        state.scale = np.where(shifted, np.maximum(state.scale, apart), state.scale)
+        anew = shifted & place.early
+        if some(anew):
             state.count = np.where(anew, 0, state.count)
             state.scale, state.power = np.where(anew, 0.0, state.scale), np.where(anew, 0.0, state.power)
-            state.gram = np.where(anew[:, None, None], 0.0, state.gram)
-            state.cross = np.where(anew[:, None], 0.0, state.cross)
+            state.one_step.begin_anew(anew)
             state.companions = Companions.begin(len(state.companions.m), self._forget)
         return shifted
 
-    def _step(self) -> tuple[Floats, Floats]:
-        """Return the forecast displacement (channels, dimensions) and its inputs (channels, order, dimensions).
-
-        The forecast never exceeds the largest of its inputs, so that it cannot diverge.
-        """
-        state = self.state
-        inputs = np.diff(state.past[-ORDER - 1 :], axis=0).transpose(1, 0, 2)
-        ridge = RIDGE * np.trace(state.gram, axis1=1, axis2=2) / ORDER + TINY
-        weights = np.linalg.solve(state.gram + ridge[:, None, None] * np.eye(ORDER), state.cross[..., None])
-        step = np.sum(weights * inputs, axis=1)
-        largest, size = _norm(inputs).max(axis=1), _norm(step)
-        return step * np.where(size > largest, largest / np.maximum(size, TINY), 1.0)[:, None], inputs
-
-    def _learn(self, displacement: Floats, inputs: Floats, innovation: Floats, present: Bools, steady: Bools) -> None:
-        """Learn the displacement between two plausible samples, and the scale from every sample that is present."""
-        state = self.state
-        u, keep = np.where(steady[:, None, None], inputs, 0.0), 1.0 - self._forget * steady
-        state.gram = keep[:, None, None] * state.gram + u @ u.transpose(0, 2, 1)
-        state.cross = keep[:, None] * state.cross + np.sum(u * displacement[:, None, :], axis=-1)
-        clipped = np.where(state.scale > 0, np.minimum(innovation, CLIP * state.scale), innovation)
-        weight = np.where(state.scale > 0, min(0.5 / self.rate, 1.0), 1.0)
-        scale = state.scale + np.where(present & (state.count >= WARMUP), weight * (clipped - state.scale), 0.0)
-        # Implausible samples must not widen the bound until anything is plausible.
-        widest = np.where(state.scale > 0, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf)
-        state.scale = np.minimum(scale, widest)
-
     def _settle(self, position: Floats, outside: Bools) -> Bools:
-        """Let channels that stay far outside their usual range continue there: their offset absorbs the distance."""
+        """Let channels that stay far outside their usual range continue there."""
         state = self.state
-        state.outside = np.where(outside, state.outside + 1, 0)
-        lasting = state.outside >= LASTING * self.rate
-        if lasting.any():
-            distance = np.where(lasting[:, None], position - state.center, 0.0)
-            state.offset, state.past = state.offset + distance, state.past - distance
-            state.outside = np.where(lasting, 0, state.outside)
+        settled, distance = state.shifts.settle(position - state.center, outside, LASTING * self.rate)
+        if some(settled):
+            state.past = state.past - distance
             # What was far outside for so long has become usual.
             state.power = np.maximum(state.power, np.sum(distance * distance, axis=-1) / AWAY**2)
-        return np.asarray(lasting)
+        return settled
+
+    def _scale(self, innovation: Floats, known: Bools) -> Floats:
+        """Return the running scale of innovations after those of known channels."""
+        state = self.state
+        begun = state.scale > 0
+        clipped = np.where(begun, np.minimum(innovation, CLIP * state.scale), innovation)
+        weight = np.where(begun, min(0.5 / self.rate, 1.0), 1.0)
+        scale = state.scale + np.where(known, weight * (clipped - state.scale), 0.0)
+        # Implausible samples must not widen the bound until anything is plausible.
+        widest = np.where(begun, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf)
+        return np.minimum(scale, widest)
 
     def _describe(self, position: Floats, observed: Bools, outside: Bools) -> None:
         """Learn mean and power of each channel and, if all are observed, how they move together.
@@ -410,14 +348,16 @@ class Gate(Checkpointable):
         """
         state = self.state
         state.count = state.count + observed
-        # A fault among the first samples affects two displacements of four, but not the second smallest.
-        first = np.sort(_norm(np.diff(state.past[-WARMUP:], axis=0)), axis=0)[1]
-        state.scale = np.where(observed & (state.count == WARMUP), first, state.scale)
-        gain = np.where(observed & ~outside, np.maximum(1.0 / np.maximum(state.count, 1), self._forget), 0.0)
+        if some(starting := observed & (state.count == WARMUP)):
+            # A fault among the first samples affects two displacements of four, but not the second smallest.
+            first = np.sort(norm(np.diff(state.past[-WARMUP:], axis=0)), axis=0)[1]
+            state.scale = np.where(starting, first, state.scale)
+        usual = observed & ~outside
+        gain = np.maximum(1.0 / np.maximum(state.count, 1), self._forget) * usual
         away = position - state.center
         state.center = state.center + gain[:, None] * away
-        state.power = (1 - gain) * (state.power + gain * np.sum(away * away, axis=-1))
-        if observed.all() and not outside.any() and state.count.min() > self._lag + WARMUP:
+        state.power = (1 - gain) * (state.power + gain * np.add.reduce(away * away, axis=-1))
+        if every(usual) and state.count.min() > self._lag + WARMUP:
             state.companions.learn(self._features(position, state.past[-1 - self._lag]))
 
     def _features(self, position: Floats, before: Floats) -> Floats:
@@ -443,5 +383,9 @@ class Gate(Checkpointable):
         return np.asarray(np.clip(filled, -LARGEST, LARGEST))
 
 
-def _norm(x: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.sum(x * x, axis=-1)))
+def _reasons(present: Bools, frozen: Bools, observed: Bools, shifted: Bools) -> tuple[str, ...]:
+    """Return for each channel why it was replaced, or that it was accepted at a new place."""
+    if every(observed) and not some(shifted):
+        return ("",) * len(observed)
+    reasons = np.where(present, np.where(frozen, "frozen", "implausible"), "missing")
+    return tuple(np.where(shifted, "shift", np.where(observed, "", reasons)).tolist())

@@ -27,35 +27,17 @@ from quatcast.forecasting.contract import (
     rewind_to,
     satisfies_contract,
 )
+from quatcast.safety.channels import every, finite, norm, some
 from quatcast.safety.conformal import Conformal
 from quatcast.safety.gate import Gate, Gated
+from quatcast.safety.judgement import RECENT, Judgement
 from quatcast.safety.status import Forecast, GuardedForecasts, Status
-from quatcast.typing import Bools, Counts, Floats
+from quatcast.typing import Bools, Floats
 
-ABSORBED = 0.25
-"""Seconds for which a replaced sample does not degrade the forecast: the forecaster absorbs short gaps."""
-LOST = 3.0
-"""Seconds after which a lost channel makes the forecast unusable."""
-MOST_LOST = 0.5
-"""The same time if more than half of the channels are lost."""
-SETTLE = 0.5
-"""Seconds without a reason to hold before a hold ends."""
-RECENT = 2.0
-"""Seconds for which a replaced sample or a shift is remembered."""
-LATELY, USUALLY = 3.0, 60.0
-"""Seconds over which errors are averaged, to compare recent errors with the usual ones."""
 PAUSE = 6.0
 """Seconds without learning after a jump within the usual range: the longest inputs contain it for so long."""
 UNRELIABLE = 0.25
 """Share of implausible samples in the last seconds above which nothing is learnt."""
-WIDE = 10.0
-"""Ratio of the radius to its usual size above which a forecast is degraded."""
-KINDS = {"missing": "lost", "implausible": "implausible", "frozen": "frozen"}
-"""Why the gate replaces a sample → how the status says it."""
-WORSE = (1.5, 2.0)
-"""Ratio of the two below which a channel is forecast well again, and above which it is not."""
-NEVER = 2**62
-"""Number of samples since an event that has not happened."""
 FAILURES = (ValueError, ArithmeticError, RuntimeError, TypeError, LookupError, AttributeError)
 """Errors of a forecaster that become a hold."""
 
@@ -66,52 +48,26 @@ class GuardState(ForecasterState):
 
     Attributes
     ----------
-    names
-        Names of the channels.
     conformal
         The radius.
     pending
         Forecasts of the samples that have not arrived.
-    lately, usually, known
-        Mean of recent errors and of usual errors, and number of errors so far.
-    worse
-        Whether recent errors are larger than usual.
-    low, high
-        Range of the positions seen.
-    gap
-        Length of the last gap that was longer than the forecaster absorbs, in samples.
-    since_gap, since_shift
-        Number of samples since the end of that gap and since the last shift.
-    usual_radius
-        Running mean of the radius over a minute.
+    judgement
+        What the status depends on.
     doubt
         Share of implausible samples in the last seconds.
     pause
         Number of samples for which nothing is learnt.
-    ready
-        Whether there has been a radius for every channel.
-    settling, held_for
-        Number of samples for which a hold continues, and the reason of the hold.
+    unlearnt
+        Whether the forecaster has forecast and not learnt yet.
     """
 
-    names: tuple[str, ...]
     conformal: Conformal
     pending: deque[Floats]
-    lately: Floats
-    usually: Floats
-    known: Counts
-    worse: Bools
-    low: Floats
-    high: Floats
-    gap: Counts
-    since_gap: Counts
-    since_shift: Counts
-    usual_radius: Floats
+    judgement: Judgement
     doubt: Floats
     pause: int = 0
-    ready: bool = False
-    settling: int = 0
-    held_for: str = ""
+    unlearnt: bool = False
 
 
 class Guarded(OnlineForecaster):
@@ -145,7 +101,7 @@ class Guarded(OnlineForecaster):
     >>> guarded = Guarded(Forecaster(RLS(), horizon=5, lags=8), rate=10.0, names=("belly", "waist", "chest"))
     >>> forecasts = guarded.run(positions)
     >>> [Status(forecasts.status[t]).label for t in (100, 486, -1)], forecasts.reasons[-1]
-    (['warming up', 'ok', 'degraded'], 'waist lost for 1.3 s')
+    (['warming up', 'ok', 'degraded'], 'waist lost for 1.3 s, ends 1.3 s after it is seen again')
     """
 
     state: GuardState
@@ -169,7 +125,7 @@ class Guarded(OnlineForecaster):
         self.horizon = forecaster.horizon
         self.gate = gate or Gate(rate)
         self.names = None if names is None else tuple(names)
-        self._undoable: list[Any] = []
+        self._before: Any = None
 
     # The online contract.
 
@@ -181,23 +137,13 @@ class Guarded(OnlineForecaster):
             raise ValueError(f"sample: expected {len(names)} channels ({', '.join(names)}), got {channels}")
         self.gate.begin(shape)
         self.forecaster.begin(shape)
-        zeros, never = np.zeros(channels), np.full(channels, NEVER)
+        conformal = Conformal(channels, self.horizon, self.level)
         self.state = GuardState(
             shape=shape,
-            names=names,
-            conformal=Conformal(channels, self.horizon, self.level),
+            conformal=conformal,
             pending=deque(maxlen=self.horizon),
-            lately=zeros,
-            usually=zeros,
-            known=np.zeros(channels, dtype=np.int64),
-            worse=np.zeros(channels, dtype=bool),
-            low=np.full(shape, np.inf),
-            high=np.full(shape, -np.inf),
-            gap=np.zeros(channels, dtype=np.int64),
-            since_gap=never,
-            since_shift=never,
-            usual_radius=np.full(channels, np.nan),
-            doubt=zeros,
+            judgement=Judgement.begin(names, shape[1], self.rate, self.horizon, conformal.needed),
+            doubt=np.zeros(channels),
         )
 
     def forecast(self, sample: Floats, observed: Bools | None = None) -> Forecast:
@@ -221,26 +167,30 @@ class Guarded(OnlineForecaster):
 
     def _forecast(self, sample: ArrayLike, observed: ArrayLike | None, before: Any) -> Forecast:
         x = as_sample(sample, finite=False)
-        seen = as_observed(observed, len(x))
+        if observed is not None:
+            x = np.where(as_observed(observed, len(x))[:, None], x, np.nan)
         self._ready(x.shape)
-        gated = self.gate.judge(np.where(seen[:, None], x, np.nan))
+        gated = self.gate.judge(x)
         # Without its offset a channel continues where it was before a shift.
         continued = gated.position - gated.offset
         radius = self.state.conformal.update(self._mature(gated, continued))
         position, fault = self._ask(gated, continued, before)
-        # A channel that has never moved is expected to stay where it is.
-        position = np.where(gated.still[:, None], continued, position)
-        radius = np.where(_finite(position), radius, np.nan)
+        if some(gated.still):
+            # A channel that has never moved is expected to stay where it is.
+            position = np.where(gated.still[:, None], continued, position)
+        radius = np.where(finite(position), radius, np.nan)
         self.state.pending.append(position)
-        self._remember(gated, continued)
-        status, reason = self._judge(gated, position, radius, fault)
-        self._follow_radius(radius, status)
+        judgement = self.state.judgement
+        judgement.take_sample(gated, continued)
+        status, reason = judgement.judge(gated, position, radius, fault)
         return Forecast(position + gated.offset, radius, status, reason, gated.replaced)
 
     def learn(self) -> None:
         """Let the forecaster learn; an error undoes its step and becomes a hold."""
-        for before in self._undoable[:]:
-            with self._whole_or_undone(before):
+        if self.begun and self.state.unlearnt:
+            # A guard that was saved after its forecast can only go back to there.
+            self._before = self._before or self.mark()
+            with self._whole_or_undone(self._before):
                 self._learn()
 
     def update(self, sample: ArrayLike, observed: ArrayLike | None = None) -> Forecast:
@@ -286,17 +236,8 @@ class Guarded(OnlineForecaster):
         state = self.state
         if len(state.pending) < self.horizon:
             return np.full(len(gated.lost), np.nan)
-        errors = np.sqrt(np.sum((continued - state.pending[0]) ** 2, axis=-1))
-        errors = np.where(gated.replaced, np.nan, errors)
-        matured = np.isfinite(errors)
-        state.known = state.known + matured
-
-        def averaged(mean: Floats, seconds: float) -> Floats:
-            gain = np.maximum(1.0 / np.maximum(state.known, 1), 1.0 / (seconds * self.rate))
-            return mean + np.where(matured, gain * (errors - mean), 0.0)
-
-        state.lately, state.usually = averaged(state.lately, LATELY), averaged(state.usually, USUALLY)
-        state.worse = state.lately > np.where(state.worse, *WORSE) * state.usually
+        errors = np.where(gated.replaced, np.nan, norm(continued - state.pending[0]))
+        state.judgement.take_errors(errors, state.conformal.given)
         return errors
 
     def _ask(self, gated: Gated, continued: Floats, before: Any) -> tuple[Floats, str]:
@@ -305,7 +246,7 @@ class Guarded(OnlineForecaster):
         A forecaster that fails is rewound to `before`, the mark of this step; otherwise `learn` keeps the mark.
         """
         shape = continued.shape
-        self._undoable.clear()
+        self._before, self.state.unlearnt = None, False
         observed = ~gated.replaced & (self._pause(gated) == 0)
         try:
             made = positions_of(self.forecaster.forecast(continued.copy(), observed))
@@ -313,31 +254,31 @@ class Guarded(OnlineForecaster):
                 raise ValueError(f"expected a forecast of shape {shape}, got {made.shape}")
         except FAILURES as error:
             return np.full(shape, np.nan), self._undo(before, error)
-        self._undoable.append(before)
-        usable = np.asarray((np.abs(made) <= LARGEST).all(axis=-1))
-        return np.where(usable[:, None], made, np.nan), ""
+        self._before, self.state.unlearnt = before, True
+        usable = np.logical_and.reduce(np.abs(made) <= LARGEST, axis=-1)
+        return (made.copy() if every(usable) else np.where(usable[:, None], made, np.nan)), ""
 
     def _learn(self) -> str:
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""
-        if not self._undoable:
+        if not self.state.unlearnt:
             return ""
-        before = self._undoable.pop()
+        before, self._before, self.state.unlearnt = self._before, None, False
         try:
             self.forecaster.learn()
         except FAILURES as error:
             fault = self._undo(before, error)
-            self.state.settling, self.state.held_for = round(SETTLE * self.rate), fault
-            return fault
+            return self.state.judgement.fail(fault)
         return ""
 
     def _pause(self, gated: Gated) -> int:
         """Return for how many samples nothing is to be learnt, because inputs contain a jump or are unreliable."""
-        state, reasons = self.state, np.array(gated.reasons)
-        state.doubt = state.doubt + ((reasons == "implausible") - state.doubt) / (RECENT * self.rate)
+        state = self.state
+        implausible = np.array([reason == "implausible" for reason in gated.reasons])
+        state.doubt = state.doubt + (implausible - state.doubt) / (RECENT * self.rate)
         pause = max(0, state.pause - 1)
-        if (reasons == "shift").any():
+        if "shift" in gated.reasons:
             pause = round(PAUSE * self.rate)
-        elif state.doubt.max() > UNRELIABLE or (state.ready and gated.outside.any()):
+        elif some(state.doubt > UNRELIABLE) or (state.judgement.ready and some(gated.outside)):
             pause = max(pause, round(RECENT * self.rate))
         state.pause = pause
         return pause
@@ -346,98 +287,3 @@ class Guarded(OnlineForecaster):
         """Undo the step of the forecaster alone, and return the reason to hold."""
         rewind_to(self.forecaster, before[-1])
         return f"the forecaster failed: {error}; it is as it was before this sample"
-
-    def _remember(self, gated: Gated, continued: Floats) -> None:
-        state, seen = self.state, ~gated.replaced[:, None]
-        state.low = np.where(seen, np.minimum(state.low, continued), state.low)
-        state.high = np.where(seen, np.maximum(state.high, continued), state.high)
-        long = gated.lost > ABSORBED * self.rate
-        state.gap = np.where(long, gated.lost, state.gap)
-        state.since_gap = np.where(long, 0, state.since_gap + 1)
-        state.since_shift = np.where(np.array(gated.reasons) == "shift", 0, state.since_shift + 1)
-
-    def _follow_radius(self, radius: Floats, status: Status) -> None:
-        """Let the usual radius follow the radius of forecasts that can be used."""
-        state = self.state
-        known = np.isfinite(radius) & (status != Status.HOLD)
-        usual = np.where(np.isnan(state.usual_radius), radius, state.usual_radius)
-        followed = usual + (np.minimum(radius, WIDE * usual) - usual) / (USUALLY * self.rate)
-        state.usual_radius = np.where(known, followed, state.usual_radius)
-
-    # The status.
-
-    def _judge(self, gated: Gated, position: Floats, radius: Floats, fault: str) -> tuple[Status, str]:
-        state, made, sure = self.state, _finite(position), np.isfinite(radius)
-        state.ready = state.ready or bool(made.all() and sure.all())
-        if not state.ready and not fault:
-            return Status.WARMING_UP, self._warming(made)
-        hold = [fault] if fault else self._reasons_to_hold(gated, position, made)
-        if hold:
-            state.settling, state.held_for = round(SETTLE * self.rate), "; ".join(hold)
-            return Status.HOLD, state.held_for
-        if state.settling > 0:
-            state.settling -= 1
-            return Status.HOLD, f"for {SETTLE:g} s after: {state.held_for}"
-        if not sure.all():
-            return Status.WARMING_UP, self._warming(made)
-        doubts = self._reasons_to_doubt(gated, radius)
-        return (Status.DEGRADED, "; ".join(doubts)) if doubts else (Status.OK, "")
-
-    def _warming(self, made: Bools) -> str:
-        unseen = np.isinf(self.state.low[:, 0])
-        if unseen.any():
-            return f"{self._list(unseen)} not seen yet"
-        if not made.all():
-            return "no forecast yet"
-        needed = self.state.conformal.needed
-        return f"{min(int(self.state.known.min()), needed - 1)} of {needed} errors known that a radius needs"
-
-    def _reasons_to_hold(self, gated: Gated, position: Floats, made: Bools) -> list[str]:
-        if not made.all():
-            return [f"no finite forecast of {self._list(~made)}"]
-        reasons = []
-        # A diverging network is noticed here at once, and in its errors only a horizon later.
-        low, high = self.state.low, self.state.high
-        room = np.sqrt(np.sum((high - low) ** 2, axis=-1, keepdims=True))
-        away = ((position < low - room) | (position > high + room)).any(axis=-1) & ~gated.still
-        if away.any():
-            reasons.append(f"forecast of {self._list(away)} far from anywhere it has been")
-        seconds = gated.lost / self.rate
-        long, most = seconds > LOST, seconds >= MOST_LOST
-        lost = long if long.any() else most if 2 * most.sum() > len(most) else np.zeros_like(most)
-        for kind, words in KINDS.items():
-            if (which := lost & (np.array(gated.reasons) == kind)).any():
-                reasons.append(f"{self._list(which)} {words} for {seconds[which].max():.1f} s")
-        return reasons
-
-    def _reasons_to_doubt(self, gated: Gated, radius: Floats) -> list[str]:
-        state, seconds = self.state, gated.lost / self.rate
-        long = seconds > ABSORBED
-        recent = RECENT * self.rate
-        moved = ~gated.replaced & (state.since_shift < recent)
-        replaced = ~gated.replaced & ~moved & (state.since_gap < np.minimum(recent, state.gap))
-        reasons = []
-        for kind, words in KINDS.items():
-            if (which := long & (np.array(gated.reasons) == kind)).any():
-                reasons.append(f"{self._list(which)} {words} for {seconds[which].max():.1f} s")
-        if moved.any():
-            ago = state.since_shift[moved].min() / self.rate
-            reasons.append(f"{self._list(moved)} moved to a new place {ago:.1f} s ago")
-        if replaced.any():
-            ago = state.since_gap[replaced].min() / self.rate
-            reasons.append(f"{self._list(replaced)} filled in {ago:.1f} s ago")
-        wide = radius > WIDE * state.usual_radius
-        if wide.any():
-            times = (radius[wide] / state.usual_radius[wide]).max()
-            reasons.append(f"radius of {self._list(wide)} {times:.1f} times its usual size")
-        if state.worse.any():
-            times = (state.lately[state.worse] / state.usually[state.worse]).max()
-            reasons.append(f"errors of {self._list(state.worse)} {times:.1f} times as large as usual")
-        return reasons
-
-    def _list(self, which: Bools) -> str:
-        return " and ".join(name for name, named in zip(self.state.names, which, strict=True) if named)
-
-
-def _finite(position: Floats) -> Bools:
-    return np.asarray(np.isfinite(position).all(axis=-1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from quatcast.evaluation.catalogue import describe, in_order, predictors
 from quatcast.evaluation.metrics import Estimate
-from quatcast.evaluation.protocol import VALIDATION
+from quatcast.evaluation.protocol import TEST, validation_samples
 from quatcast.evaluation.records import Configuration, Timing, Trace
 from quatcast.evaluation.report import published
 from quatcast.evaluation.report.figures import STATUS, within_radius
@@ -174,7 +174,7 @@ def coverage(traces: Sequence[Trace]) -> Table:
         rows += [(about, trace.recording, *_coverage([trace])) for trace in of_case]
         rows += [(about, ALL, *_coverage(of_case))] if len(of_case) > 1 else []
     notes = (
-        f"Over the test, from sample {VALIDATION + 1} on. The target is 95% of positions within the radius. Rejected: "
+        f"Over the test, from {TEST:g} s on. The target is 95% of positions within the radius. Rejected: "
         "samples that the gate classified as faulty and replaced.",
     )
     return Table("coverage", "Coverage, gate and status", columns, tuple(rows), notes, grouped=True)
@@ -182,9 +182,17 @@ def coverage(traces: Sequence[Trace]) -> Table:
 
 def _coverage(traces: Sequence[Trace]) -> Iterator[Cell]:
     """Yield coverage, median radius, share of rejected samples and share of poor status over all samples of traces."""
-    within = [flags for trace in traces if (flags := within_radius(trace, VALIDATION)) is not None]
+    within = [
+        flags
+        for trace in traces
+        if (flags := within_radius(trace, validation_samples(trace.sampling_rate))) is not None
+    ]
     radius, replaced, status = (
-        [np.ravel(trace.extra[name][VALIDATION:]) for trace in traces if name in trace.extra]
+        [
+            np.ravel(trace.extra[name][validation_samples(trace.sampling_rate) :])
+            for trace in traces
+            if name in trace.extra
+        ]
         for name in ("radius", "replaced", "status")
     )
     poor = [np.isin(codes, [STATUS.index("degraded"), STATUS.index("hold")]) for codes in status]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
 
 from quatcast.data import sources
+from quatcast.escaping import html_text
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.report import comparison, explorer, figures, heat_maps, published, verdict
@@ -62,10 +62,10 @@ def _page(store: Store, summary: Summary, traces: Sequence[Trace], by_name: dict
     meta = store.meta()
     data = meta.get("data", "")
     count = len(summary.recordings)
-    subtitle = [f"{count} recording{'s' if count != 1 else ''}", f"data: {escape(data)}" if data else ""]
+    subtitle = [f"{count} recording{'s' if count != 1 else ''}", f"data: {html_text(data)}" if data else ""]
     if summary.results:
         subtitle.append(f"horizon {', '.join(f'{h:g}' for h in summary.horizons)} s")
-    date = escape((meta.get("finished") or meta.get("started", ""))[:10])
+    date = html_text((meta.get("finished") or meta.get("started", ""))[:10])
     subtitle.append(f"<time>{date}</time>" if date else "")
     page = Page("Comparison of forecasters", " · ".join(part for part in subtitle if part))
     page.add("verdict", "Summary", *_verdict(store, summary, page))
@@ -77,7 +77,7 @@ def _page(store: Store, summary: Summary, traces: Sequence[Trace], by_name: dict
     if "times" in by_name:
         page.add("speed", "Time per step", table(by_name["times"]))
     caption = (
-        "Mean RMSE over recordings and seeds in the validation (samples 301 to 600). The colour scale ends at 2.5 "
+        "Mean RMSE over recordings and seeds in the validation (30 to 60 s). The colour scale ends at 2.5 "
         "times the smallest value. Hover over a cell to see for how many recordings its configuration was chosen."
     )
     maps = page.choice("grid-map", ("Predictor", "Label rule", "Horizon"), heat_maps.heat_maps(store), caption)
@@ -112,7 +112,7 @@ def _errors(page: Page, summary: Summary, by_name: dict[str, Table]) -> None:
     rules = summary.labels
     intro = (
         "<p>The tables have the scores of the paper’s Table I. The paper does not state when its networks learn from a "
-        f"target; its numbers are consistent with look-ahead labels. Paper: {escape(published.CITATION)}.</p>"
+        f"target; its numbers are consistent with look-ahead labels. Paper: {html_text(published.CITATION)}.</p>"
     )
     page.add("errors", "Errors", intro, *(table(by_name[f"errors-{rule}-{at}"]) for rule in rules))
     page.add(
@@ -203,13 +203,13 @@ def _reproduce(store: Store) -> Iterator[str]:
         yield (
             "<p>Save these settings as <code>settings.toml</code> and run "
             "<code>quatcast compare --settings settings.toml</code>.</p>"
-            f"<pre tabindex='0'>{escape(meta['settings'])}</pre>"
+            f"<pre tabindex='0'>{html_text(meta['settings'])}</pre>"
         )
     titles = {"version": "quatcast", "machine": "Machine", "started": "Started", "finished": "Finished"}
     facts = [(title, meta[key]) for key, title in titles.items() if key in meta]
     if "elapsed" in meta:
         facts.append(("Computing time", f"{float(meta['elapsed']):,.0f} s"))
-    yield "<dl>" + "".join(f"<dt>{title}</dt><dd>{escape(value)}</dd>" for title, value in facts) + "</dl>"
-    yield f"<h3>Please cite</h3><p>The method: {escape(published.CITATION)}.</p>"
+    yield "<dl>" + "".join(f"<dt>{title}</dt><dd>{html_text(value)}</dd>" for title, value in facts) + "</dl>"
+    yield f"<h3>Please cite</h3><p>The method: {html_text(published.CITATION)}.</p>"
     citations = [source.citation for source in sources() if source.name == meta.get("data")]
-    yield from (f"<p>The data: {escape(citation)}</p>" for citation in citations if citation)
+    yield from (f"<p>The data: {html_text(citation)}</p>" for citation in citations if citation)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import describe, in_order
-from quatcast.evaluation.protocol import VALIDATION
+from quatcast.evaluation.protocol import validation_samples
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.report.figures import coordinates
 from quatcast.typing import Floats
@@ -67,7 +67,7 @@ def data(recordings: Sequence[Recording], traces: Sequence[Trace], first: Sequen
                 "coordinates": [f"{recording.channels[c]} {letters[a]}" for c, a in axes],
                 "channels": [c for c, _ in axes],
                 "main": _main(recording.positions, axes),
-                "test": float(recording.times[min(VALIDATION, len(recording) - 1)]),
+                "test": float(recording.times[min(validation_samples(recording.rate), len(recording) - 1)]),
                 "times": pack(recording.times, 0.001),
                 "actual": [pack(recording.positions[:, c, a], 0.01) for c, a in axes],
                 "traces": [_trace(trace, axes) for trace in own],

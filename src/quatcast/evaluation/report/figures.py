@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from quatcast.data.recording import Recording
+from quatcast.escaping import figure_label
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.summary import ALL, LABELS, Summary
@@ -86,12 +87,12 @@ def forecast_figure(recording: Recording, forecasts: Forecasts, title: str = "")
         figure.add_trace(go.Scatter(x=at, y=truth, **actual, **line, **once), **place)
         forecast = {"name": "forecast", "legendgroup": "forecast", "line": {"color": FORECAST, "width": 1.5}}
         figure.add_trace(go.Scatter(x=at, y=guess, **forecast, **line, **once), **place)
-        figure.update_yaxes(title_text=f"{name} [mm]", **place)
+        figure.update_yaxes(title_text=f"{figure_label(name)} [mm]", **place)
     figure.update_xaxes(title_text="time [s]", row=len(names), col=1)
     ahead = forecasts.horizon / recording.rate
     figure.update_layout(
         template="plotly_white",
-        title_text=title or f"{recording.name}: forecasts {ahead:g} s ahead, {LABELS[forecasts.labels]}",
+        title_text=figure_label(title or f"{recording.name}: forecasts {ahead:g} s ahead, {LABELS[forecasts.labels]}"),
         height=120 + 190 * len(names),
         hovermode="x unified",
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"},
@@ -109,14 +110,20 @@ def lookahead_gap(summary: Summary) -> go.Figure:
         if len(means) == 2:
             line = {"color": describe(name).colour, "width": 3}
             figure.add_scatter(
-                x=means, y=[name] * 2, mode="lines", line=line, opacity=0.45, showlegend=False, hoverinfo="skip"
+                x=means,
+                y=[figure_label(name)] * 2,
+                mode="lines",
+                line=line,
+                opacity=0.45,
+                showlegend=False,
+                hoverinfo="skip",
             )
     for rule in summary.labels:
         points = {name: e for name in order if (e := summary.of_group(rule, horizon, name)) is not None}
         colours = [describe(name).colour for name in points]
         figure.add_scatter(
             x=[e.mean for e in points.values()],
-            y=list(points),
+            y=[figure_label(name) for name in points],
             error_x={"array": [e.margin for e in points.values()], "thickness": 1.2, "width": 4, "color": NEUTRAL},
             mode="markers",
             showlegend=False,
@@ -130,9 +137,10 @@ def lookahead_gap(summary: Summary) -> go.Figure:
         )
         # The legend explains filled and open circles in a neutral colour.
         mark = {"color": NEUTRAL, "size": 11, "symbol": "circle" if rule == "causal" else "circle-open"}
-        figure.add_scatter(x=[None], y=[order[0]], mode="markers", name=LABELS[rule], marker=mark)
+        figure.add_scatter(x=[None], y=[figure_label(order[0])], mode="markers", name=LABELS[rule], marker=mark)
     figure.update_xaxes(title_text=f"test RMSE {horizon:g} s ahead, all recordings [mm]", rangemode="tozero")
-    figure.update_yaxes(title_text="predictor", type="category", categoryorder="array", categoryarray=order)
+    categories = [figure_label(name) for name in order]
+    figure.update_yaxes(title_text="predictor", type="category", categoryorder="array", categoryarray=categories)
     return figure
 
 
@@ -148,13 +156,13 @@ def horizon_sweep(summary: Summary, labels: Labels, group: str = ALL) -> go.Figu
             y=[e.mean for e in points.values()],
             error_y={"array": [e.margin for e in points.values()], "thickness": 1, "width": 3},
             mode="lines+markers",
-            name=name,
+            name=figure_label(name),
             line={"color": describe(name).colour, "width": 2, "dash": DASHES[labels]},
             marker={"symbol": describe(name).symbol, "size": 8},
             hovertemplate="%{y:.3f} mm",
         )
     figure.update_xaxes(title_text="horizon [s]", rangemode="tozero")
-    figure.update_yaxes(title_text=f"test RMSE, {group}, {LABELS[labels]} [mm]", rangemode="tozero")
+    figure.update_yaxes(title_text=f"test RMSE, {figure_label(group)}, {LABELS[labels]} [mm]", rangemode="tozero")
     return figure
 
 
@@ -176,8 +184,8 @@ def grid_map(cells: Mapping[tuple[str, str], tuple[float, str]], x_title: str, y
     high = min(float(finite.max()), 2.5 * low) if finite.size else 1.0
     figure = _figure(height=max(320, 190 + 26 * len(ys)), hovermode="closest")
     figure.add_heatmap(
-        x=xs,
-        y=ys,
+        x=[figure_label(x) for x in xs],
+        y=[figure_label(y) for y in ys],
         z=values,
         zmin=low,
         zmax=max(high, 1.02 * low),
@@ -190,8 +198,8 @@ def grid_map(cells: Mapping[tuple[str, str], tuple[float, str]], x_title: str, y
         hovertemplate="%{x}; %{y}: %{z:.3f} mm<br>%{customdata}<extra></extra>",
         colorbar={"title": {"text": about, "side": "right"}, "thickness": 12, "outlinewidth": 0},
     )
-    figure.update_xaxes(title_text=x_title, type="category", showgrid=False)
-    figure.update_yaxes(title_text=y_title, type="category", showgrid=False)
+    figure.update_xaxes(title_text=figure_label(x_title), type="category", showgrid=False)
+    figure.update_yaxes(title_text=figure_label(y_title), type="category", showgrid=False)
     return figure
 
 
@@ -272,7 +280,7 @@ def status_figure(trace: Trace) -> go.Figure:
         figure.update_yaxes(
             title_text="rejected samples [channel]",
             tickvals=list(range(len(trace.channels))),
-            ticktext=list(trace.channels),
+            ticktext=[figure_label(channel) for channel in trace.channels],
             range=[-0.5, len(trace.channels) - 0.5],
             **last,
         )

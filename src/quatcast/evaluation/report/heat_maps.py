@@ -11,23 +11,27 @@ import numpy as np
 import plotly.graph_objects as go
 
 from quatcast.evaluation.catalogue import Predictor, describe, in_order
-from quatcast.evaluation.protocol import choose, traced_horizons
+from quatcast.evaluation.protocol import choose
 from quatcast.evaluation.records import Configuration, ValidationResult, canonical
 from quatcast.evaluation.report.figures import grid_map
 from quatcast.evaluation.store import Store
 from quatcast.evaluation.summary import LABELS
 from quatcast.forecasting.contract import Labels
 
+MOST_HORIZONS = 4
+"""With more horizons than this, heat maps are drawn for the first and the last only."""
+
 
 def heat_maps(store: Store) -> list[tuple[tuple[str, ...], go.Figure]]:
     """Return the heat map of every predictor, label rule and horizon with a validation, after these three as words.
 
-    If there are many horizons, the first and the last are shown, as for traces.
+    If there are many horizons, the first and the last are shown.
     """
     cases: dict[tuple[str, Labels, float], list[ValidationResult]] = defaultdict(list)
     for result in store.tried():
         cases[result.predictor, result.labels, result.horizon].append(result)
-    horizons = traced_horizons(sorted({horizon for _, _, horizon in cases}))
+    horizons = sorted({horizon for _, _, horizon in cases})
+    horizons = horizons if len(horizons) <= MOST_HORIZONS else [horizons[0], horizons[-1]]
     order = product(in_order(name for name, _, _ in cases), LABELS, horizons)
     return [((case[0], LABELS[case[1]], f"{case[2]:g} s"), heat_map(cases[case])) for case in order if case in cases]
 

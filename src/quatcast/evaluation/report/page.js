@@ -25,6 +25,9 @@
     return out;
   }
 
+  /** Escape a text for a label of Plotly, which accepts some HTML. */
+  const label = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
   function select(parent, title, values, chosen, changed) {
     const label = document.createElement("label"), box = document.createElement("select");
     label.textContent = title;
@@ -139,7 +142,7 @@
       const actual = { name: "actual", line: { color: ink, width: 4 }, hovertemplate: "%{y:.2f} mm" };
       const lines = [{ x, y: numbers(recording.actual[coordinate]), mode: "lines", opacity: 0.3, ...actual }];
       for (const trace of recording.traces.filter((t) => on.has(t.predictor) && rules.has(t.labels))) {
-        const name = `${trace.predictor}, ${RULES[trace.labels]}`;
+        const name = label(`${trace.predictor}, ${RULES[trace.labels]}`);
         const line = { color: colours[trace.predictor], width: 1.6, dash: DASH[trace.labels] };
         const y = numbers(trace.forecast[coordinate]), base = { x, mode: "lines", line, name };
         if (trace.radius) {
@@ -173,7 +176,7 @@
       const layout = {
         height: weighed ? 640 : 520, showlegend: false, hovermode: "x", margin: { l: 10, r: 10, t: 40, b: 10 },
         xaxis: { title: { text: "time [s]" }, range, anchor: weighed ? "y3" : "y2" },
-        yaxis: { title: { text: `${recording.coordinates[coordinate]} [mm]` }, domain: cuts[0], range: height },
+        yaxis: { title: { text: label(`${recording.coordinates[coordinate]} [mm]`) }, domain: cuts[0], range: height },
         yaxis2: { title: { text: "error [mm]" }, domain: cuts[1], range: [0, top || 1] },
         shapes: [mark], annotations: [words],
       };

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from html import escape
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from quatcast.escaping import embedded_json, html_text
 from quatcast.evaluation.report.tables import Table
 
 KINDS = {"csv": ("CSV", "text/csv"), "md": ("Markdown", "text/markdown"), "tex": ("LaTeX", "application/x-tex")}
@@ -54,22 +54,21 @@ class Page:
         return self._plot(name, "explorer", data, caption)
 
     def _plot(self, name: str, kind: str, data: dict[str, Any], caption: str) -> str:
-        # "</" inside a script element would end it.
-        text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
         return (
             f'<figure class="plot" id="{name}" data-kind="{kind}"><div class="controls"></div>'
             f'<div class="canvas"></div><figcaption>{caption}</figcaption>'
-            f'<script type="application/json">{text}</script></figure>'
+            f'<script type="application/json">{embedded_json(data)}</script></figure>'
         )
 
     def html(self) -> str:
         """Return the whole page, including scripts and styles."""
-        contents = "".join(f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title, _ in self._sections)
+        contents = "".join(f'<li><a href="#{name}">{html_text(title)}</a></li>' for name, title, _ in self._sections)
         sections = "\n".join(
-            f'<section id="{name}"><h2>{escape(title)}</h2>\n{body}\n</section>' for name, title, body in self._sections
+            f'<section id="{name}"><h2>{html_text(title)}</h2>\n{body}\n</section>'
+            for name, title, body in self._sections
         )
         return Template(asset("page.html")).substitute(
-            title=escape(self.title),
+            title=html_text(self.title),
             subtitle=self.subtitle,
             contents=contents,
             sections=sections,
@@ -86,12 +85,12 @@ def table(given: Table, *, folded: bool = False) -> str:
         f'{base64.b64encode(render().encode()).decode()}">{KINDS[suffix][0]}</a>'
         for suffix, render in given.formats().items()
     )
-    notes = " ".join(map(escape, given.notes))
+    notes = " ".join(map(html_text, given.notes))
     kind = "scroll wide" if len(given.columns) > 10 else "scroll"
     body = (
-        f'<div class="{kind}" tabindex="0" role="region" aria-label="{escape(given.caption)}">{given.html()}</div>'
+        f'<div class="{kind}" tabindex="0" role="region" aria-label="{html_text(given.caption)}">{given.html()}</div>'
         f'<p class="notes">{notes} <span class="files">{links}</span></p>'
     )
     if folded:
-        return f'<details class="table" id="{given.name}"><summary>{escape(given.caption)}</summary>{body}</details>'
-    return f'<figure class="table" id="{given.name}"><figcaption>{escape(given.caption)}</figcaption>{body}</figure>'
+        return f'<details class="table" id="{given.name}"><summary>{html_text(given.caption)}</summary>{body}</details>'
+    return f'<figure class="table" id="{given.name}"><figcaption>{html_text(given.caption)}</figcaption>{body}</figure>'

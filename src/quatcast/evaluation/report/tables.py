@@ -8,9 +8,10 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from html import escape
 from itertools import groupby
 from pathlib import Path
+
+from quatcast.escaping import csv_cell, html_text, latex_text, markdown_text
 
 
 @dataclass(frozen=True)
@@ -117,13 +118,14 @@ class Table:
         write = csv.writer(file, lineterminator="\n")
         headings = []
         for column, margin in zip(self.columns, with_margin, strict=True):
-            headings += [column.full, *([f"{column.full} ±"] if margin else [])]
+            heading = csv_cell(column.full)
+            headings += [heading, *([f"{heading} ±"] if margin else [])]
         write.writerow(headings)
         for row in self.rows:
             cells: list[str] = []
             for cell, margin in zip(row, with_margin, strict=True):
                 value, width = (cell.value, cell.margin) if isinstance(cell, Number) else (cell, None)
-                cells.append(value if isinstance(value, str) else _raw(value))
+                cells.append(csv_cell(value) if isinstance(value, str) else _raw(value))
                 cells += [_raw(width)] if margin else []
             write.writerow(cells)
         return file.getvalue()
@@ -132,24 +134,24 @@ class Table:
         """Return a table in GitHub's Markdown below its caption."""
 
         def cell(given: Cell) -> str:
-            text = _text(given).replace("|", "\\|")
+            text = markdown_text(_text(given))
             return f"**{text}**" if _best(given) else text
 
         lines = [
-            [column.full.replace("|", "\\|") for column in self.columns],
+            [markdown_text(column.full) for column in self.columns],
             *([cell(given) for given in row] for row in self.rows),
         ]
         head, *body = (f"| {' | '.join(line)} |" for line in lines)
         rule = f"|{'|'.join(':---' if column.words else '---:' for column in self.columns)}|"
-        notes = [f"\n{note}" for note in self.notes]
-        return "\n".join([f"**{self.caption}**", "", head, rule, *body, *notes]) + "\n"
+        notes = [f"\n{markdown_text(note)}" for note in self.notes]
+        return "\n".join([f"**{markdown_text(self.caption)}**", "", head, rule, *body, *notes]) + "\n"
 
     def latex(self) -> str:
         """Return a floating table for LaTeX with the booktabs package."""
         lines = [
             r"\begin{table}",
             r"\centering",
-            rf"\caption{{{' '.join(map(_latex, (self.caption + '.', *self.notes)))}}}",
+            rf"\caption{{{' '.join(map(latex_text, (self.caption + '.', *self.notes)))}}}",
             rf"\label{{tab:{self.name}}}",
             rf"\begin{{tabular}}{{{''.join('l' if column.words else 'r' for column in self.columns)}}}",
             r"\toprule",
@@ -162,7 +164,9 @@ class Table:
             if self.grouped and before is not None and not repeated:
                 lines.append(r"\midrule")
             before = row[0]
-            cells = [rf"\textbf{{{_latex(_text(cell))}}}" if _best(cell) else _latex(_text(cell)) for cell in row]
+            cells = [
+                rf"\textbf{{{latex_text(_text(cell))}}}" if _best(cell) else latex_text(_text(cell)) for cell in row
+            ]
             lines.append(" & ".join(["", *cells[1:]] if repeated else cells) + r" \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
 
@@ -170,11 +174,13 @@ class Table:
         if any(column.over for column in self.columns):
             cells, rules = [], []
             for over, begin, count in self._spans():
-                cells.append(rf"\multicolumn{{{count}}}{{c}}{{{_latex(over)}}}" if over else " & ".join([""] * count))
+                cells.append(
+                    rf"\multicolumn{{{count}}}{{c}}{{{latex_text(over)}}}" if over else " & ".join([""] * count)
+                )
                 rules += [rf"\cmidrule(lr){{{begin + 1}-{begin + count}}}"] if over else []
             yield " & ".join(cells) + r" \\"
             yield " ".join(rules)
-        yield " & ".join(_latex(column.title) for column in self.columns) + r" \\"
+        yield " & ".join(latex_text(column.title) for column in self.columns) + r" \\"
 
     def _spans(self) -> Iterator[tuple[str, int, int]]:
         """Yield the shared headings as text, first column and number of columns."""
@@ -190,7 +196,7 @@ class Table:
         tops, singles = [], []
         for over, begin, count in self._spans():
             if over:
-                tops.append(f'<th colspan="{count}" class="over" scope="colgroup">{escape(over)}</th>')
+                tops.append(f'<th colspan="{count}" class="over" scope="colgroup">{html_text(over)}</th>')
                 singles += [self._heading(column) for column in self.columns[begin : begin + count]]
             elif doubled:
                 tops += [self._heading(column, ' rowspan="2"') for column in self.columns[begin : begin + count]]
@@ -201,7 +207,7 @@ class Table:
 
     def _heading(self, column: Column, span: str = "") -> str:
         kind = "w" if column.words else "n"
-        return f'<th class="{kind}" scope="col"{span}>{escape(column.title)}</th>'
+        return f'<th class="{kind}" scope="col"{span}>{html_text(column.title)}</th>'
 
     def _bodies(self) -> Iterator[str]:
         blocks: list[list[tuple[Cell, ...]]] = [list(self.rows)]
@@ -212,13 +218,13 @@ class Table:
             for i, row in enumerate(rows):
                 cells = [self._cell(cell, column) for cell, column in zip(row, self.columns, strict=True)]
                 if self.grouped:
-                    first = f'<th rowspan="{len(rows)}" class="w" scope="rowgroup">{escape(_text(row[0]))}</th>'
+                    first = f'<th rowspan="{len(rows)}" class="w" scope="rowgroup">{html_text(_text(row[0]))}</th>'
                     cells = [first, *cells[1:]] if i == 0 else cells[1:]
                 lines.append(f"<tr>{''.join(cells)}</tr>")
             yield f"<tbody>{''.join(lines)}</tbody>"
 
     def _cell(self, cell: Cell, column: Column) -> str:
-        text = escape(_text(cell))
+        text = html_text(_text(cell))
         text = re.sub(r" (± .*)", r'<span class="pm"> \1</span>', text)
         kind = "w" if column.words else "n"
         return f'<td class="{kind} best">{text}</td>' if _best(cell) else f'<td class="{kind}">{text}</td>'
@@ -244,14 +250,3 @@ def _best(cell: Cell) -> bool:
 
 def _raw(value: float | None) -> str:
     return "" if value is None or math.isnan(value) else f"{value:.6g}"
-
-
-LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "−": r"$-$", "×": r"$\times$", "–": "--",
-    "σ": r"$\sigma$", "²": r"$^2$", "“": "``", "”": "''", "…": r"\ldots{}",
-}  # fmt: skip
-
-
-def _latex(text: str) -> str:
-    return "".join(LATEX.get(letter, letter) for letter in text)

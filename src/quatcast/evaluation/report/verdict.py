@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import NamedTuple
 
+from quatcast.escaping import html_text
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import Estimate
 from quatcast.evaluation.summary import ALL, LABELS, Summary
@@ -64,8 +64,8 @@ def _gap_card(summary: Summary) -> str:
     gaps = lookahead_gaps(summary)
     if not gaps:
         return ""
-    named = {"best predictors": best_gap(summary), f"largest: {escape(gaps[0].predictor)}": gaps[0]}
-    named |= {f"smallest: {escape(gaps[-1].predictor)}": gaps[-1]} if len(gaps) > 1 else {}
+    named = {"best predictors": best_gap(summary), f"largest: {html_text(gaps[0].predictor)}": gaps[0]}
+    named |= {f"smallest: {html_text(gaps[-1].predictor)}": gaps[-1]} if len(gaps) > 1 else {}
     rows = "".join(
         f"<tr><th scope='row'>{title}</th><td class='n'>× {gap.factor:.1f}</td>"
         f"<td class='n'>{gap.causal - gap.lookahead:.2f} mm</td></tr>"
@@ -85,7 +85,7 @@ def _card(summary: Summary, rule: Labels) -> str:
         if ranking:
             name, best = ranking[0]
             rows.append(
-                f"<tr><th scope='row'>{escape(group)}</th><td>{escape(name)}</td>"
+                f"<tr><th scope='row'>{html_text(group)}</th><td>{html_text(name)}</td>"
                 f"<td class='n'>{_amount(best, len(summary.members(group)))}</td></tr>"
             )
     hint = "possible in a live system" if rule == "causal" else "as published; impossible in a live system"
@@ -103,20 +103,20 @@ def _best(summary: Summary, rule: Labels) -> str:
     count = len(summary.members(ALL))
     where = f"over all {count} recordings" if count > 1 else "on the only recording"
     text = (
-        f"<b>With {LABELS[rule]}, {escape(name)} is best</b> {where}, {summary.horizon:g} s ahead, with a test RMSE of "
-        f"{_amount(best, count)}{_winners(summary, rule, name)}."
+        f"<b>With {LABELS[rule]}, {html_text(name)} is best</b> {where}, {summary.horizon:g} s ahead, with a test "
+        f"RMSE of {_amount(best, count)}{_winners(summary, rule, name)}."
     )
     baseline = next(((other, mean.mean) for other, mean in ranking if describe(other).baseline), None)
     if baseline is None:
         return text
     still, rmse = baseline
     if name == still:
-        return f"{text} <b>No predictor is better than {escape(still)}</b>, the forecast that nothing moves."
-    worse = [escape(other) for other, mean in ranking if mean.mean > rmse]
-    more = f" {_list(worse)} {'is' if len(worse) == 1 else 'are'} worse than {escape(still)}." if worse else ""
+        return f"{text} <b>No predictor is better than {html_text(still)}</b>, the forecast that nothing moves."
+    worse = [html_text(other) for other, mean in ranking if mean.mean > rmse]
+    more = f" {_list(worse)} {'is' if len(worse) == 1 else 'are'} worse than {html_text(still)}." if worse else ""
     return (
-        f"{text} Its error is smaller than that of {escape(still)} ({rmse:.2f} mm), the forecast that nothing moves, "
-        f"by a factor of {rmse / best.mean:.1f}.{more}"
+        f"{text} Its error is smaller than that of {html_text(still)} ({rmse:.2f} mm), the forecast that nothing "
+        f"moves, by a factor of {rmse / best.mean:.1f}.{more}"
     )
 
 
@@ -126,7 +126,9 @@ def _winners(summary: Summary, rule: Labels, name: str) -> str:
     for group in summary.groups[1:]:
         ranking = summary.ranking(rule, summary.horizon, group)
         if ranking and ranking[0][0] != name:
-            others.append(f"{escape(ranking[0][0])} on the {escape(group)} recordings ({ranking[0][1].mean:.2f} mm)")
+            others.append(
+                f"{html_text(ranking[0][0])} on the {html_text(group)} recordings ({ranking[0][1].mean:.2f} mm)"
+            )
     return f"; best in single groups: {' and '.join(others)}" if others else ""
 
 
@@ -136,7 +138,7 @@ def _gap(summary: Summary) -> str:
         return ""
     largest, smallest = gaps[0], gaps[-1]
     rmse = (
-        f"{escape(largest.predictor)} has an RMSE of {largest.lookahead:.2f} mm with look-ahead labels and "
+        f"{html_text(largest.predictor)} has an RMSE of {largest.lookahead:.2f} mm with look-ahead labels and "
         f"{largest.causal:.2f} mm with causal labels"
     )
     if largest.factor <= 1.0:
@@ -148,7 +150,7 @@ def _gap(summary: Summary) -> str:
     if len(gaps) > 1:
         best = best_gap(summary)
         text += (
-            f" For {escape(smallest.predictor)} the factor is {smallest.factor:.1f}. The best predictor with "
+            f" For {html_text(smallest.predictor)} the factor is {smallest.factor:.1f}. The best predictor with "
             f"look-ahead labels has {best.lookahead:.2f} mm, the best with causal labels {best.causal:.2f} mm: "
             f"{best.text}."
         )
@@ -160,7 +162,7 @@ def _diverged(summary: Summary) -> str:
     diverged = [result for result in runs if result.diverged]
     if not diverged:
         return f"<b>None of {len(runs):,} test runs diverged.</b>"
-    who = _list(sorted({f"{escape(result.predictor)} ({LABELS[result.labels]})" for result in diverged}))
+    who = _list(sorted({f"{html_text(result.predictor)} ({LABELS[result.labels]})" for result in diverged}))
     verb = "is" if len(diverged) == 1 else "are"
     count = f"<b>{len(diverged):,} of {len(runs):,} test runs diverged</b>"
     return f"{count} and {verb} excluded from the means: {who}."

@@ -16,7 +16,15 @@ from quatcast import __version__
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Batch
 from quatcast.evaluation.metrics import score
-from quatcast.evaluation.protocol import TRAIN, VALIDATION, Case, choose, forward_fill, samples_ahead
+from quatcast.evaluation.protocol import (
+    Case,
+    applicable,
+    choose,
+    forward_fill,
+    samples_ahead,
+    scaling_samples,
+    validation_samples,
+)
 from quatcast.evaluation.records import Configuration, NewTrace, Result, Stage, Unseeded
 from quatcast.evaluation.run.execution import Workers, cores
 from quatcast.evaluation.run.plan import Job, RunSpec, check, plan
@@ -45,12 +53,12 @@ def run_job(job: Job) -> JobResult:
     steps = samples_ahead(job.horizon, recording)
     began = time.perf_counter()
     batch = Batch(configurations, seeds, steps, recording.rate, job.labels, job.device, recording.channels)
-    forecasts = first.build(batch).run(
-        recording.positions if first.takes_missing else forward_fill(recording.positions)
-    )
+    seen = job.faults.apply(recording).positions
+    forecasts = first.build(batch).run(seen if first.takes_missing else forward_fill(seen))
     seconds = (time.perf_counter() - began) / len(recording)
     positions = np.asarray(forecasts).reshape(len(job.runs), *recording.positions.shape)
-    scores = score(recording.positions, positions, start=TRAIN if job.stage == "validation" else VALIDATION)
+    begin = scaling_samples if job.stage == "validation" else validation_samples
+    scores = score(recording.positions, positions, start=begin(recording.rate))
     results = [
         Result(
             *(job.stage, job.labels, job.horizon, predictor.name, configuration, recording.name, seed),
@@ -135,7 +143,13 @@ def compare(
     # A single configuration needs no validation.
     count = compute("validation", lambda case: grids[case[2]] if len(grids[case[2]]) > 1 else [])
     chosen = choose(store.tried())
-    count += compute("test", lambda case: [chosen.get(case, grids[case[2]][0])])
+    by_name = {recording.name: recording for recording in recordings}
+
+    def tested(case: Case) -> list[Configuration]:
+        _, horizon, predictor, recording = case
+        return [chosen[case]] if case in chosen else applicable(grids[predictor], horizon, by_name[recording])[:1]
+
+    count += compute("test", tested)
     if not store.meta().get("finished"):
         store.add_meta(finished=_now())
     return count

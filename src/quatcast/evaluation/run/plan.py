@@ -16,8 +16,9 @@ import numpy as np
 
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Predictor, find_predictor
-from quatcast.evaluation.protocol import TRAIN, VALIDATION, Case, samples_ahead, traced_horizons
+from quatcast.evaluation.protocol import TEST, Case, applicable, samples_ahead, scaling_samples, validation_samples
 from quatcast.evaluation.records import Configuration, Key, Stage, canonical
+from quatcast.evaluation.run.faults import NO_FAULTS, Faults
 from quatcast.evaluation.run.settings import Settings
 from quatcast.forecasting.contract import Labels
 
@@ -48,7 +49,7 @@ class Job:
     """Runs on one recording that are computed side by side.
 
     Their predictors have the same `build` function. If `traced`, a trace is stored for each predictor whose run with
-    seed 0 is in the job.
+    seed 0 is in the job. The predictors see the recording with `faults`; their forecasts are scored without them.
     """
 
     stage: Stage
@@ -58,6 +59,7 @@ class Job:
     runs: tuple[RunSpec, ...]
     traced: bool
     device: str
+    faults: Faults = NO_FAULTS
 
     def key(self, run: RunSpec) -> Key:
         """Return the key of the result of a run."""
@@ -75,29 +77,42 @@ class Job:
 
 def check(recordings: Sequence[Recording], settings: Settings) -> None:
     """Raise a ValueError that names the first recording to which the protocol cannot be applied."""
-    lags = max((c.get("lags", 1) for name in settings.predictors for c in settings.configurations(name)), default=1)
     for recording in recordings:
-        if len(recording) < VALIDATION + 2:
+        rate, least = recording.rate, validation_samples(recording.rate) + 2
+        if len(recording) < least:
+            was_cut = settings.seconds and len(recording) >= round(settings.seconds * rate)
+            cut = f"; recordings are cut to {settings.seconds:g} seconds (--seconds)" if was_cut else ""
             raise ValueError(
-                f"recording {recording.name!r}: expected at least {VALIDATION + 2} samples, because the test begins "
-                f"after sample {VALIDATION}, got {len(recording)}"
+                f"recording {recording.name!r}: expected at least {least} samples ({least / rate:.4g} s at {rate:.4g} "
+                f"Hz), because the test begins after {TEST:g} s, got {len(recording)} samples{cut}"
             )
-        if np.isnan(recording.positions[:TRAIN]).all(axis=0).any():
-            raise ValueError(f"recording {recording.name!r}: a channel is missing in all of the first {TRAIN} samples")
+        scaling = scaling_samples(rate)
+        if np.isnan(recording.positions[:scaling]).all(axis=0).any():
+            raise ValueError(
+                f"recording {recording.name!r}: a channel is missing in all of the first {scaling} samples"
+            )
+        Faults(settings.glitches, settings.missing, settings.glitch_size).check(recording)
         for horizon in settings.horizons:
-            steps = samples_ahead(horizon, recording)
-            if lags + steps > TRAIN:
-                raise ValueError(
-                    f"horizons: expected at most {TRAIN} samples for the horizon and {lags} lags together, got "
-                    f"{horizon:g} s, which are {steps} samples of recording {recording.name!r}"
-                )
-            for predictor in map(find_predictor, settings.predictors):
-                if round(predictor.warmup * recording.rate) + steps > VALIDATION:
-                    raise ValueError(
-                        f"recording {recording.name!r}: {predictor.name} warms up for {predictor.warmup:g} s; at "
-                        f"{recording.rate:g} Hz its first forecast, {horizon:g} s ahead, is of a sample after "
-                        f"{VALIDATION}, where the test begins; leave it out of the predictors"
-                    )
+            _check_horizon(horizon, recording, settings)
+
+
+def _check_horizon(horizon: float, recording: Recording, settings: Settings) -> None:
+    """Raise a ValueError if a horizon leaves a predictor without a configuration or a forecast."""
+    rate, steps = recording.rate, samples_ahead(horizon, recording)
+    for predictor in map(find_predictor, settings.predictors):
+        configurations = settings.configurations(predictor.name)
+        if not applicable(configurations, horizon, recording):
+            lags = min(configuration.get("lags", 1) for configuration in configurations)
+            raise ValueError(
+                f"horizons: expected at most {scaling_samples(rate)} samples for the horizon and {lags} lags together, "
+                f"got {horizon:g} s, which are {steps} samples of recording {recording.name!r}"
+            )
+        if round(predictor.warmup * rate) + steps > validation_samples(rate):
+            raise ValueError(
+                f"recording {recording.name!r}: {predictor.name} warms up for {predictor.warmup:g} s; its first "
+                f"forecast, {horizon:g} s ahead, is of a sample after {TEST:g} s, where the test begins; leave it out "
+                "of the predictors or choose a shorter horizon"
+            )
 
 
 def plan(
@@ -116,23 +131,29 @@ def plan(
         Function that returns the configurations to run for each case.
     """
     if stage == "validation":
-        recordings = [replace(r, positions=r.positions[:VALIDATION], times=r.times[:VALIDATION]) for r in recordings]
-    traced = traced_horizons(settings.horizons) if stage == "test" else []
+        recordings = [_first_samples(recording, validation_samples(recording.rate)) for recording in recordings]
     seeds = settings.validation_seeds if stage == "validation" else settings.test_seeds
+    faults = Faults(settings.glitches, settings.missing, settings.glitch_size)
     jobs = []
     for labels, horizon, recording in product(cast(list[Labels], settings.labels), settings.horizons, recordings):
         runs = [
             RunSpec(predictor, configuration, seed)
             for predictor in map(find_predictor, settings.predictors)
             if labels in predictor.labels
-            for configuration in configurations((labels, horizon, predictor.name, recording.name))
+            for configuration in applicable(
+                configurations((labels, horizon, predictor.name, recording.name)), horizon, recording
+            )
             for seed in range(seeds if predictor.seeded else 1)
         ]
         jobs += [
-            Job(stage, labels, horizon, recording, batch, horizon in traced, settings.device)
+            Job(stage, labels, horizon, recording, batch, stage == "test", settings.device, faults)
             for batch in _batches(runs, settings)
         ]
     return sorted(jobs, key=lambda job: -job.cost)
+
+
+def _first_samples(recording: Recording, count: int) -> Recording:
+    return replace(recording, positions=recording.positions[:count], times=recording.times[:count])
 
 
 def _batches(runs: Sequence[RunSpec], settings: Settings) -> Iterator[tuple[RunSpec, ...]]:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatch
+from glob import glob, has_magic
 from pathlib import Path
 
 from quatcast.data import Recording, find_source, read_csv, sources
+
+SUFFIXES = frozenset({".csv", ".tsv", ".txt"})
+"""Suffixes of the files of a folder that are recordings."""
+CUT = "cut to its first"
+"""Words by which the note of a recording that was cut is recognised."""
 
 
 def load(
@@ -15,8 +23,15 @@ def load(
     data_dir: str | None = None,
     seconds: float = 0.0,
     progress: bool = False,
+    rates: Mapping[str, float] | None = None,
+    units: Mapping[str, str] | None = None,
+    channels: Sequence[str] | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Recording]:
     """Load the recordings of a registered source or of files.
+
+    Every recording that is returned has one unit. A recording whose channels have different units becomes one recording
+    per unit, because errors in different units can be neither added nor compared.
 
     Parameters
     ----------
@@ -25,24 +40,39 @@ def load(
     data_dir
         Folder of the files of a source; None for its default place, such as the cache of downloads.
     seconds
-        Length to which longer recordings are cut; 0 keeps them whole.
+        Length to which longer recordings are cut; 0 keeps them whole. A note of the recording tells its whole length.
     progress
         Whether to show the progress of a download on standard error.
+    rates
+        Pattern of file names → sampling rate in Hz, for files without times.
+    units
+        Pattern of file names or of channels → unit, where the file does not name it.
+    channels
+        Channels to keep; None keeps all.
+    groups
+        Group → patterns of its file names.
 
     Examples
     --------
     >>> [len(recording) for recording in load(seconds=80.0)]
     [800, 800, 800, 800, 800, 800, 730, 800, 800]
+    >>> load(seconds=80.0, channels=["chest"], groups={"deep": ["sim-5*"]})[4].group
+    'deep'
     """
     if isinstance(data, str) and is_source(data):
-        recordings = find_source(data).load(data_dir=data_dir, progress=progress)
+        found = [
+            (recording.name, recording) for recording in find_source(data).load(data_dir=data_dir, progress=progress)
+        ]
     else:
-        recordings = [_read(file) for file in ([data] if isinstance(data, str) else data)]
-    names = [recording.name for recording in recordings]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"data: expected recordings with different names, got two called {name!r}; rename a file")
-    return [_cut(recording, seconds) for recording in recordings]
+        files = [data] if isinstance(data, str) else data
+        found = [(file, _read(file, rates or {})) for file in files]
+    if channels is not None:
+        found = [(file, _select(recording, channels)) for file, recording in found]
+    found = [(file, _with_units(file, recording, units or {})) for file, recording in found]
+    if groups:
+        found = [(file, replace(recording, group=_group(file, recording, groups))) for file, recording in found]
+    recordings = [part for recording in _distinct(recording for _, recording in found) for part in parts(recording)]
+    return [cut(recording, seconds) for recording in recordings]
 
 
 def is_source(name: str) -> bool:
@@ -50,15 +80,142 @@ def is_source(name: str) -> bool:
     return name in {source.name for source in sources()}
 
 
-def _read(file: str) -> Recording:
+def find_files(words: Sequence[str]) -> list[str]:
+    """Return the files that words name: a file itself, the tables in a folder, or the files that match a pattern.
+
+    Raises
+    ------
+    ValueError
+        If a word names nothing.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("b.csv", "a.csv", "notes.md"):
+    ...         _ = Path(folder, name).write_text("")
+    ...     [Path(file).name for file in find_files([folder])]
+    ['a.csv', 'b.csv']
+    """
+    files: list[str] = []
+    for word in words:
+        path = Path(word)
+        if path.is_dir():
+            inside = sorted(str(file) for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
+            if not inside:
+                raise ValueError(f"{word}: expected a folder with recordings ({', '.join(sorted(SUFFIXES))}), got none")
+            files += inside
+        elif has_magic(word) and not path.exists():
+            matching = sorted(file for file in glob(word, recursive=True) if Path(file).is_file())
+            if not matching:
+                raise ValueError(f"{word}: no file matches this pattern")
+            files += matching
+        else:
+            files.append(word)
+    return list(dict.fromkeys(files))
+
+
+def matches(pattern: str, file: str) -> bool:
+    """Tell whether a pattern matches a file: its path, its name, or its name without the suffix.
+
+    Examples
+    --------
+    >>> matches("liver*", "data/liver_1.csv"), matches("data/*", "data/liver_1.csv"), matches("1", "data/liver_1.csv")
+    (True, True, False)
+    """
+    path = Path(file)
+    return any(fnmatch(name, pattern) for name in (file, path.name, path.stem))
+
+
+def parts(recording: Recording) -> list[Recording]:
+    """Return a recording as recordings of one unit each; their names tell the unit if there are several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> units = {"channels": ("tumour", "rotation"), "units": ("mm", "deg")}
+    >>> mixed = Recording("day 1", np.zeros((9, 2, 3)), np.arange(9) / 10, rate=10.0, **units)
+    >>> [(part.name, part.channels) for part in parts(mixed)]
+    [('day 1 [mm]', ('tumour',)), ('day 1 [deg]', ('rotation',))]
+    """
+    if len(set(recording.units)) == 1:
+        return [recording]
+    found = []
+    for unit in dict.fromkeys(recording.units):
+        own = [name for name, other in zip(recording.channels, recording.units, strict=True) if other == unit]
+        label = f"[{unit}]" if unit else f"({', '.join(own)})"
+        found.append(replace(recording.select(own), name=f"{recording.name} {label}"))
+    return found
+
+
+def cut(recording: Recording, seconds: float) -> Recording:
+    """Return the first seconds of a recording, with a note of its whole length if it was longer; 0 keeps it whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> long = Recording("walk", np.zeros((900, 1, 3)), np.arange(900) / 5, rate=5.0)
+    >>> cut(long, 120.0).notes
+    ('cut to its first 120 s of 180 s',)
+    """
+    count = round(seconds * recording.rate)
+    if not seconds or len(recording) <= count:
+        return recording
+    whole = len(recording) / recording.rate
+    return replace(
+        recording,
+        positions=recording.positions[:count],
+        times=recording.times[:count],
+        notes=(*recording.notes, f"{CUT} {seconds:g} s of {whole:.4g} s"),
+    )
+
+
+def _read(file: str, rates: Mapping[str, float]) -> Recording:
     if not Path(file).is_file():
         names = ", ".join(source.name for source in sources())
         raise ValueError(f"data: expected a source ({names}) or a file; there is no file {file!r}")
-    return read_csv(file)
+    rate = next((rate for pattern, rate in rates.items() if matches(pattern, file)), None)
+    return read_csv(file, rate=rate)
 
 
-def _cut(recording: Recording, seconds: float) -> Recording:
-    if not seconds:
-        return recording
-    count = round(seconds * recording.rate)
-    return replace(recording, positions=recording.positions[:count], times=recording.times[:count])
+def _select(recording: Recording, channels: Sequence[str]) -> Recording:
+    kept = [name for name in recording.channels if any(fnmatch(name, pattern) for pattern in channels)]
+    if not kept:
+        known = ", ".join(recording.channels)
+        raise ValueError(
+            f"channels: expected channels of recording {recording.name!r} ({known}), got {', '.join(channels)}"
+        )
+    return recording if len(kept) == len(recording.channels) else recording.select(kept)
+
+
+def _with_units(file: str, recording: Recording, units: Mapping[str, str]) -> Recording:
+    """Return a recording with the given units; a pattern that matches the channel precedes one of the file."""
+    by_file = next((unit for pattern, unit in units.items() if matches(pattern, file)), None)
+    by_channel = {
+        name: next((unit for pattern, unit in units.items() if fnmatch(name, pattern) and pattern != "*"), by_file)
+        for name in recording.channels
+    }
+    given = tuple(
+        old if by_channel[name] is None else str(by_channel[name])
+        for name, old in zip(recording.channels, recording.units, strict=True)
+    )
+    return recording if given == recording.units else replace(recording, units=given)
+
+
+def _group(file: str, recording: Recording, groups: Mapping[str, Sequence[str]]) -> str:
+    for group, patterns in groups.items():
+        if any(matches(pattern, file) or fnmatch(recording.name, pattern) for pattern in patterns):
+            return group
+    return ""
+
+
+def _distinct(recordings: Iterable[Recording]) -> list[Recording]:
+    """Number recordings that have the same name, such as files of the same name in different folders."""
+    given = list(recordings)
+    counts, numbers = Counter(recording.name for recording in given), Counter[str]()
+    named = []
+    for recording in given:
+        numbers[recording.name] += 1
+        name = f"{recording.name} ({numbers[recording.name]})" if counts[recording.name] > 1 else recording.name
+        named.append(replace(recording, name=name))
+    return named

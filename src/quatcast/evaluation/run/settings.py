@@ -29,6 +29,11 @@ PROFILES: dict[str, dict[str, Any]] = {
 }
 """Profile → default settings. The grids of each profile are in the predictors."""
 
+TABLES = ("rates", "units", "groups")
+"""Settings that are tables in a TOML file."""
+NEWER = ("channels", "glitches", "missing", "glitch_size")
+"""Settings that stores of earlier versions do not have."""
+
 RENAMED = {"rate": "learning_rate"}
 """Former name of a predictor's setting → its present name."""
 
@@ -47,6 +52,13 @@ class Settings:
         Folder of the files of a source; None for its default place.
     seconds
         Length to which recordings are cut; 0 keeps them whole.
+    rates, units, channels, groups
+        How files are read; see `quatcast.evaluation.load`.
+    glitches, missing
+        Probabilities with which a sample that the predictors see is displaced and missing; see
+        `quatcast.evaluation.run.faults`. Forecasts are scored against the undisturbed recordings.
+    glitch_size
+        Distance by which a sample is displaced, in multiples of the spread of its channel.
     predictors, labels, horizons
         What is compared; horizons in seconds.
     validation_seeds, test_seeds
@@ -73,6 +85,13 @@ class Settings:
     data: str | list[str] = "simulated"
     data_dir: str | None = None
     seconds: float = 0.0
+    rates: dict[str, float] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    channels: list[str] | None = None
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    glitches: float = 0.0
+    missing: float = 0.0
+    glitch_size: float = 5.0
     predictors: list[str] = field(default_factory=lambda: [p.name for p in predictors() if p.default])
     labels: list[str] = field(default_factory=lambda: ["causal", "lookahead"])
     horizons: list[float] = field(default_factory=lambda: [2.0])
@@ -120,12 +139,17 @@ class Settings:
 
     def toml(self) -> str:
         """Return the text of a TOML file that reproduces the results on any machine."""
-        where = ("data_dir", "out", "workers", "cluster", "grids")
+        where = ("data_dir", "out", "workers", "cluster", "grids", *TABLES)
+        # Settings that are newer than the stores of earlier versions are written where they say something.
+        unsaid = {key for key in NEWER if getattr(self, key) == getattr(Settings(predictors=[]), key)}
         lines = [
             f"{f.name} = {_literal(getattr(self, f.name))}"
             for f in dataclasses.fields(self)
-            if f.name not in where and getattr(self, f.name) is not None
+            if f.name not in {*where, *unsaid} and getattr(self, f.name) is not None
         ]
+        for name in TABLES:
+            if table := getattr(self, name):
+                lines += ["", f"[{name}]", *(f"{_key(key)} = {_literal(value)}" for key, value in table.items())]
         for name, grid in self.grids.items():
             lines += ["", f"[grids.{_key(name)}]", *(f"{_key(key)} = {_literal(v)}" for key, v in grid.items())]
         return "\n".join(lines) + "\n"
@@ -149,7 +173,7 @@ class Settings:
 
     def check_extends(self, old: Settings) -> None:
         """Raise a ValueError unless all results of the old settings are also results of these settings."""
-        for key in ("data", "seconds", "validation_seeds"):
+        for key in ("data", "seconds", "validation_seeds", *NEWER, *TABLES):
             if getattr(self, key) != getattr(old, key):
                 raise ValueError(f"{key}: expected {getattr(old, key)!r} as before, got {getattr(self, key)!r}")
         for key in ("predictors", "labels", "horizons"):
@@ -176,6 +200,18 @@ def _checked(key: str, value: Any) -> Any:
             return [_one_of(key, word, ["causal", "lookahead"]) for word in _list(key, value)]
         case "horizons":
             return sorted(positive(key, number, "number of seconds") for number in _list(key, value))
+        case "rates":
+            return {word: positive(f"{key}.{word}", rate, "number of Hz") for word, rate in _table(key, value).items()}
+        case "units":
+            return {word: _text(f"{key}.{word}", unit) for word, unit in _table(key, value).items()}
+        case "groups":
+            return {group: _texts(f"{key}.{group}", words) for group, words in _table(key, value).items()}
+        case "channels":
+            return _texts(key, value)
+        case "glitches" | "missing":
+            return _probability(key, value)
+        case "glitch_size":
+            return positive(key, value, "number of spreads")
         case "seconds":
             return 0.0 if value == 0 and not isinstance(value, bool) else positive(key, value, "number of seconds")
         case "validation_seeds" | "test_seeds" | "max_runs" | "workers":
@@ -183,9 +219,28 @@ def _checked(key: str, value: Any) -> Any:
         case "grids":
             return _checked_grids(value)
         case _:
-            if not isinstance(value, str) or not value:
-                raise ValueError(f"{key}: expected a text, got {value!r}")
-            return value
+            return _text(key, value)
+
+
+def _text(key: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{key}: expected a text, got {value!r}")
+    return value
+
+
+def _texts(key: str, value: Any) -> list[str]:
+    return [_text(key, word) for word in _list(key, value)]
+
+
+def _table(key: str, value: Any) -> dict[str, Any]:
+    """Return a table as it is, and a single value as a table that applies to every file."""
+    return value if isinstance(value, dict) else {"*": value}
+
+
+def _probability(key: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise ValueError(f"{key}: expected a probability from 0 to less than 1, such as 0.03, got {value!r}")
+    return float(value)
 
 
 def _checked_grids(value: Any) -> dict[str, Grid]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from quatcast.data.simulation import simulated
 from quatcast.evaluation.catalogue import Batch, Predictor, predictors
-from quatcast.evaluation.protocol import TRAIN
+from quatcast.evaluation.protocol import SCALING
 from quatcast.evaluation.records import Timing
 from quatcast.evaluation.run.execution import Workers, local
 
@@ -32,7 +32,7 @@ def measure(predictor: Predictor) -> Timing:
     """
     largest = {key: max(values) for key, values in predictor.grid.items() if key not in predictor.along_runs}
     configuration = {**predictor.usual, **largest}
-    recording = simulated(seconds=TRAIN / 10)[1]
+    recording = simulated(seconds=SCALING)[1]
     steps = len(recording) - configuration.get("lags", 1) - HORIZON + 1
     seconds = []
     for _ in range(REPEATS):

@@ -170,8 +170,9 @@ class FileSource(PlayedSource):
 
 def recorded_frames(recording: Recording, stream: str) -> Iterator[Frame]:
     """Yield the samples of a recording as frames that arrive when they were measured."""
+    unit = recording.units[0] if len(set(recording.units)) == 1 else ""
     for i, (at, values) in enumerate(zip(recording.times.tolist(), recording.positions, strict=True)):
-        yield Frame(stream, i, at, at, values, recording.channels, "mm")
+        yield Frame(stream, i, at, at, values, recording.channels, unit)
 
 
 def _source(parts: SplitResult, stream: str) -> FileSource:

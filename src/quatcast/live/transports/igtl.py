@@ -8,12 +8,12 @@ encrypted.
 from __future__ import annotations
 
 import asyncio
-import time
 from functools import partial
 from urllib.parse import SplitResult
 
 import numpy as np
 
+from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, FrameError
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
@@ -38,6 +38,8 @@ from quatcast.live.transports.links import Links
 from quatcast.live.transports.tools import ToolFrames
 from quatcast.typing import Floats
 
+PATIENCE = 0.05
+"""Seconds without a message after which a frame in which tools are missing is closed."""
 CHUNK = 4096
 """Bytes that are skipped at once, and that count as one message for the rate."""
 
@@ -78,11 +80,11 @@ class IgtlSource(LinkSource):
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         limit = RateLimit()
         if self._request:
-            writer.write(pack(f"STT_{self._request}", "", time.time(), bytes(36), version=1))
+            writer.write(pack(f"STT_{self._request}", "", now(), bytes(36), version=1))
         try:
             while True:
                 header = parse_header(await reader.readexactly(HEADER.size))
-                received = time.time()
+                received = now()
                 for _ in range(1 + header.size // CHUNK):
                     await limit.passes()
                 body = await read_known(reader, header)
@@ -116,13 +118,12 @@ class IgtlSource(LinkSource):
         self._close_later()
 
     def _close_later(self) -> None:
-        """Close a frame in which tools are missing when the time within which poses belong together is over."""
+        """Close a frame in which tools are missing if no further message comes."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._tools.waiting:
-            delay = 4 * max(self._tools.tolerance, 0.001)
-            self._timer = asyncio.get_running_loop().call_later(delay, self._close_now)
+            self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._close_now)
 
     def _close_now(self) -> None:
         for frame in self._tools.flush():

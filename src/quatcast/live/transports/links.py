@@ -26,7 +26,7 @@ async def keep_connected(url: str, connect: Callable[[], Awaitable[None]]) -> No
         try:
             await connect()
             reason = "the connection has ended"
-        except (OSError, EOFError, TimeoutError) as error:
+        except Exception as error:  # whatever a server sends, the next attempt must come
             reason = str(error) or type(error).__name__
         if asyncio.get_running_loop().time() - began > backoff.longest:
             backoff.reset()
@@ -108,7 +108,7 @@ class Links:
         try:
             await self._serve(reader, writer)
         except (OSError, EOFError, TimeoutError) as error:
-            log.info("%s: a client has gone: %s", self.endpoint, error or type(error).__name__)
+            log.info("%s: a client has gone: %s", self.endpoint, str(error) or type(error).__name__)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -18,9 +18,11 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 
 import numpy as np
 
+from quatcast.live.clock import now
+from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import ForecastFrame, Frame, FrameError
 from quatcast.live.transports.base import Sink, Source, register_transport
-from quatcast.live.transports.limits import Backoff, Inbox
+from quatcast.live.transports.limits import Backoff, Inbox, RateLimit
 from quatcast.live.transports.lsl_layout import Layout, Settings, forecast_layout, read_layout
 from quatcast.live.transports.optional import require
 from quatcast.typing import Floats
@@ -29,6 +31,10 @@ log = logging.getLogger("quatcast.live")
 
 STATUSES = ("warming up", "ok", "degraded", "hold")
 """Labels of the status, in the order of their numbers in the stream."""
+BUFFER = 60
+"""Seconds of samples that liblsl keeps while the service computes, or hundreds of samples of an irregular stream."""
+LSL_BURST = 1024
+"""Samples that may arrive at once before the rate counts."""
 WARNING = (
     "lsl: Lab Streaming Layer listens on all network interfaces and has no authentication; "
     "use it only in a network in which you trust everybody"
@@ -45,7 +51,7 @@ def _pylsl() -> Any:
 
 def _epoch_offset(pylsl: Any) -> float:
     """Return what to add to the clock of LSL on this machine to get seconds since 1970."""
-    before, lsl, after = time.time(), pylsl.local_clock(), time.time()
+    before, lsl, after = now(), pylsl.local_clock(), now()
     return float((before + after) / 2 - lsl)
 
 
@@ -68,6 +74,7 @@ class LslSource(Source):
     def __init__(self, name: str, stream: str, settings: Settings) -> None:
         self.name, self.stream, self.settings = name, stream, settings
         self.refused = Counter[str]()
+        self._limit = RateLimit(burst=LSL_BURST)
         self._pylsl = _pylsl()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -101,15 +108,16 @@ class LslSource(Source):
                 continue
             try:
                 self._read(found[0])
-            except (FrameError, RuntimeError, TimeoutError) as error:
-                # pylsl's LostError and TimeoutError derive from RuntimeError
+            except Exception as error:  # whatever a stream contains, the next attempt must come
                 delay = backoff.next()
-                log.warning("lsl://%s: %s; next attempt in %.1f s", self.name, error or type(error).__name__, delay)
+                log.warning(
+                    "lsl://%s: %s; next attempt in %.1f s", self.name, str(error) or type(error).__name__, delay
+                )
                 self._ended.wait(delay)
 
     def _read(self, info: Any) -> None:
         """Read one stream until it is lost."""
-        inlet = self._pylsl.StreamInlet(info, max_buflen=10, recover=False, processing_flags=0)
+        inlet = self._pylsl.StreamInlet(info, max_buflen=BUFFER, recover=False, processing_flags=0)
         try:
             layout = read_layout(inlet.info(5.0), self.settings)
             offset = inlet.time_correction(5.0) + _epoch_offset(self._pylsl)
@@ -118,13 +126,18 @@ class LslSource(Source):
             while not self._ended.is_set():
                 values, stamp = inlet.pull_sample(0.2)
                 if stamp is not None:
-                    self._give(layout, values, stamp + offset, time.time())
+                    self._give(layout, values, stamp + offset, now())
         finally:
             inlet.close_stream()
 
     def _give(self, layout: Layout, values: list[float], device_time: float, received: float) -> None:
         """Hand a sample to the event loop."""
+        if self._limit.wait(time.monotonic()):
+            self.refused["rate"] += 1
+            return
         try:
+            if not abs(device_time) <= MAX_TIME:
+                raise FrameError(f"timestamp: expected seconds, got {device_time}")
             frame = Frame(self.stream, None, device_time, received, layout.split(values), layout.names, layout.unit)
         except FrameError:
             self.refused["malformed"] += 1

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.live.fields import MAX_CHANNELS, MAX_DIMENSIONS, MAX_NAME
 from quatcast.live.frames import ForecastFrame, FrameError
-from quatcast.live.messages import MAX_CHANNELS, MAX_DIMENSIONS, MAX_NAME
 from quatcast.typing import Floats
 
 UNITS = {"millimeters": "mm", "millimetres": "mm", "meters": "m", "metres": "m", "centimeters": "cm"}

@@ -1,8 +1,8 @@
 """A simulated tracker: the chest of a breathing person, without end and without hardware.
 
 ``simulated:`` plays one of the nine simulated persons in real time at 10 Hz. Options: ``person`` (1 to 9), ``seed``,
-``rate`` in Hz, ``speed`` (0 for as fast as samples are taken), ``seconds`` (0 for no end) and ``loss`` (probability that
-a sample is lost).
+``rate`` in Hz, ``speed`` (0 for as fast as samples are taken), ``seconds`` (0 for no end) and ``loss`` (the probability
+that a sample is lost).
 """
 
 from __future__ import annotations

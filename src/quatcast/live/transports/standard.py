@@ -124,7 +124,7 @@ class StdoutSink(Sink):
 
 
 def _source(parts: SplitResult, stream: str) -> StdinSource:
-    return StdinSource(stream, **parse_options(parts, dimensions=3.0))
+    return StdinSource(stream, parse_options(parts, dimensions=3.0)["dimensions"])
 
 
 def _sink(parts: SplitResult, stream: str) -> StdoutSink:

@@ -7,10 +7,10 @@ refused: the rest of a number may be missing. If the listener has a token, a cli
 from __future__ import annotations
 
 import asyncio
-import time
 from functools import partial
 from urllib.parse import SplitResult
 
+from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import forecast_message
 from quatcast.live.transports.base import register_transport
@@ -52,7 +52,7 @@ class TcpSource(LinkSource):
             except asyncio.LimitOverrunError:
                 self.refused["size"] += 1
                 return
-            received = time.time()
+            received = now()
             await limit.passes()
             frame = lines.read(line, received)
             if frame is not None:

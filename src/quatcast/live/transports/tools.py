@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from quatcast.live.fields import MAX_CHANNELS, MAX_NAME
 from quatcast.live.frames import Frame
-from quatcast.live.messages import MAX_CHANNELS, MAX_NAME
 from quatcast.typing import Floats
 
 DISCOVERY_SECONDS = 1.0

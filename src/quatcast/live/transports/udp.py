@@ -7,12 +7,13 @@ datagram begins with the line ``token TOKEN``.
 from __future__ import annotations
 
 import asyncio
-import time
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Self
 from urllib.parse import SplitResult
 
+from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import Sink, Source, register_transport
@@ -22,6 +23,8 @@ from quatcast.live.transports.lines import LINE_OPTIONS, add_checksum, line_read
 
 MAX_DATAGRAM = 65507
 """Largest payload of a datagram over IPv4."""
+RECEIVE_BUFFER = 2**20
+"""Bytes that the system is asked to keep while the service computes; it may grant less."""
 UDP_BURST = 1024
 """Datagrams that may arrive at once before the rate counts."""
 
@@ -51,6 +54,7 @@ class UdpSource(Source, asyncio.DatagramProtocol):
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=self.address)
         self._transport = transport
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         self.address = transport.get_extra_info("sockname")[:2]
         return self
 
@@ -66,7 +70,7 @@ class UdpSource(Source, asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, address: tuple[str | int, ...]) -> None:
         """Take the samples of a datagram."""
-        received = time.time()
+        received = now()
         if not self.endpoint.admits(str(address[0])):
             self.refused["address"] += 1
         elif self._limit.wait(asyncio.get_running_loop().time()):

@@ -12,12 +12,12 @@ import asyncio
 import http
 import ipaddress
 import logging
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import register_transport
@@ -111,6 +111,10 @@ class WebSocketLinks:
             raise ConnectionError(str(error)) from error
 
     async def _serve(self, connection: Connection) -> None:
+        if self._clients >= MAX_CLIENTS:  # more handshakes at the same time than places
+            self.refused["clients"] += 1
+            await connection.close(1013)
+            return
         self._clients += 1
         try:
             await self.handler(connection)
@@ -195,7 +199,7 @@ class WebSocketSource(LinkSource):
     async def _receive(self, connection: Connection) -> None:
         lines, limit = line_reader(self.endpoint, self._stream, self.refused), RateLimit()
         async for message in connection:
-            received = time.time()
+            received = now()
             data = message.encode(errors="replace") if isinstance(message, str) else message
             for line in data.split(b"\n"):
                 await limit.passes()

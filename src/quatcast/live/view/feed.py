@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.view.rows import VERSION, Layout, pack, rows_message
 from quatcast.live.view.statistics import Statistics
@@ -170,7 +171,7 @@ class ViewFeed:
 
     def tell(self, kind: str, text: str) -> None:
         """Show an event of the service, for example "source" and "connection to the tracker lost"."""
-        event = {"type": "event", "time": time.time(), "kind": kind[:MAX_TEXT], "text": text[:MAX_TEXT]}
+        event = {"type": "event", "time": now(), "kind": kind[:MAX_TEXT], "text": text[:MAX_TEXT]}
         self._events.append(event)
         self._broadcast(_json(event))
 
@@ -239,7 +240,7 @@ class ViewFeed:
         return [*messages, self._beat({})]
 
     def _beat(self, counters: Mapping[str, float]) -> str:
-        return _json({"type": "beat", "time": time.time(), "counters": counters, **self._statistics.summary()})
+        return _json({"type": "beat", "time": now(), "counters": counters, **self._statistics.summary()})
 
     def _flush_soon(self) -> None:
         """Send what is pending now, or when the time of the next update has come."""

@@ -1,0 +1,333 @@
+"""Learners that remember past inputs and compare new ones with them: kernel ridge regression and local averages.
+
+The distance of two inputs u and v of m quaternions is the mean of the distances of their quaternions,
+
+    D(u, v) = Σⱼ |uⱼ − vⱼ| / m,
+
+which a common rotation of all quaternions leaves as it is. Inputs and targets are kept in single precision: they are
+measurements, and the products with the kernel matrix take half the time.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quatcast.algebra import H
+from quatcast.engine.sliding_window import SlidingWindow
+from quatcast.learners.base import Learner, LearnerState, StackedStep
+from quatcast.typing import Floats
+
+Singles = NDArray[np.float32]
+
+TINY = np.float32(1e-20)
+"""Smallest divisor."""
+
+
+@dataclass
+class MemoryState(LearnerState):
+    """What a learner with a memory remembers.
+
+    Attributes
+    ----------
+    inputs, targets
+        Past inputs (4, m) and targets (4·p,) in single precision.
+    count
+        Number of samples so far.
+    """
+
+    inputs: SlidingWindow
+    targets: SlidingWindow
+    count: int
+
+
+class _Memory(Learner):
+    """Base class of learners that compare the input with past ones."""
+
+    algebra = H
+    state: MemoryState
+
+    def __init__(self, memory: int) -> None:
+        if not isinstance(memory, int | np.integer) or memory < 1:
+            raise ValueError(f"memory: expected a positive whole number of samples, got {memory!r}")
+        self.memory = int(memory)
+
+    def _windows(self, spare: int = 0) -> dict[str, Any]:
+        size = self.memory + spare
+        return {"inputs": SlidingWindow(size), "targets": SlidingWindow(size), "count": 0}
+
+    def _distances(self, u: Singles, past: Singles) -> Singles:
+        """Return the distances D of an input (4, m) from past ones (n, 4, m)."""
+        squares = np.zeros((len(past), u.shape[-1]), dtype=np.float32)
+        # The real parts of points in space are all zero.
+        for component in range(0 if u[0].any() or past[:, 0].any() else 1, 4):
+            difference = past[:, component] - u[component]
+            difference *= difference
+            squares += difference
+        return np.asarray(np.sqrt(squares, out=squares).sum(axis=-1) / np.float32(u.shape[-1]))
+
+    @abstractmethod
+    def _output(self, u: Singles) -> Singles:
+        """Return the output (4·p,) for an input (4, m)."""
+
+    def _predict(self, inputs: list[Floats]) -> Floats:
+        output = self._output(inputs[-1].astype(np.float32))
+        return output.astype(float).reshape(1, 4, -1)
+
+    def _update(self, u: Floats, d: Floats, observed: Floats | None) -> StackedStep:
+        single = u.astype(np.float32)
+        output = self._output(single)
+        prediction = output.astype(float).reshape(1, 4, -1)
+        error = d - prediction
+        loss = 0.5 * np.sum(error * error, axis=(-2, -1))
+        if observed is None or observed.any():
+            target = np.where(True if observed is None else observed > 0, d, prediction[0])
+            self._remember(single, target.reshape(-1).astype(np.float32))
+        return StackedStep(prediction, error, loss, np.ones((1, 1, 1)), np.zeros(1))
+
+    def _remember(self, u: Singles, target: Singles) -> None:
+        self.state.inputs.append(u)
+        self.state.targets.append(target)
+        self.state.count += 1
+
+
+class LocalAverage(_Memory):
+    """Predict the mean target of similar past inputs.
+
+    With D the distances from the past inputs, the targets are weighted by exp(−(D − min D)/(b·D₂₀)), where D₂₀ is the
+    distance of the twentieth nearest, or of the farthest if there are fewer. The output is always between past targets,
+    so it cannot run away.
+
+    Parameters
+    ----------
+    bandwidth
+        b, relative to the distance of the twentieth nearest input.
+    memory
+        Number of samples that are remembered.
+
+    Examples
+    --------
+    >>> learner = LocalAverage()
+    >>> for turn in range(3):
+    ...     for x in (0.0, 1.0):
+    ...         step = learner.update([[0, x, 0, 0]], [[0, 0, 10 * x, 0]])
+    >>> learner.predict([[0, 0.9, 0, 0]]).round(3)
+    array([[0.   , 0.   , 9.999, 0.   ]])
+
+    References
+    ----------
+    Nadaraya (1964), "On estimating regression"; Watson (1964), "Smooth regression analysis".
+    """
+
+    NEIGHBOURS = 20
+
+    def __init__(self, bandwidth: float = 0.1, memory: int = 1000) -> None:
+        super().__init__(memory)
+        if not (np.isfinite(bandwidth) and bandwidth > 0):
+            raise ValueError(f"bandwidth: expected a positive finite number, got {bandwidth!r}")
+        self.bandwidth = bandwidth
+
+    def _begin(self, n_inputs: int, n_outputs: int) -> MemoryState:
+        return MemoryState(n_inputs, n_outputs, **self._windows())
+
+    def _output(self, u: Singles) -> Singles:
+        if not self.state.count:
+            return np.zeros(4 * self.state.n_outputs, dtype=np.float32)
+        distances = self._distances(u, self.state.inputs.rows)
+        nearest = min(self.NEIGHBOURS, len(distances)) - 1
+        reach = np.float32(self.bandwidth) * np.partition(distances, nearest)[nearest]
+        weights = np.exp((distances.min() - distances) / max(reach, TINY))
+        return np.asarray(weights @ self.state.targets.rows / weights.sum())
+
+
+@dataclass
+class KernelState(MemoryState):
+    """What a kernel ridge regression remembers, beside its inputs and targets.
+
+    Sample i has row i modulo `memory`, so that new samples take the place of the oldest.
+
+    Attributes
+    ----------
+    fitted
+        Number of samples that K contains, the last `memory` of them; later ones are in the inputs and targets only.
+    coefficients, residual, direction
+        (memory, 4·p): A, the residual R = Y − (K + α)A, and the direction P of the last step.
+    solved, solution
+        Number of samples of the last fit that was finished, and its coefficients (n, 4·p), the oldest sample first.
+    """
+
+    fitted: int
+    solved: int
+    solution: Singles
+    coefficients: Singles
+    residual: Singles
+    direction: Singles
+    kernel: Singles = field(init=False)
+    """K, computed from the inputs when `known` differs from `fitted`."""
+    known: int = field(init=False)
+    """Number of samples that K was computed for."""
+
+    def __post_init__(self) -> None:
+        self.kernel, self.known = np.zeros((0, 0), dtype=np.float32), -1 if self.fitted else 0
+
+    def rewind(self, mark: Any) -> None:
+        """Take the fields back; K is then computed anew."""
+        super().rewind(mark)
+        self.known = -1
+
+
+class KernelRidge(_Memory):
+    """Kernel ridge regression on the last samples, solved by a few conjugate gradient steps per sample.
+
+    With k(u, v) = exp(−D(u, v)/w), the output is Σₛ k(u, u(s))·A(s), and the coefficients A solve (K + α)A = Y for the
+    targets Y of the remembered samples. Every `refit` samples the new ones take the place of the oldest, and a new
+    descent by conjugate gradients starts from the present coefficients: with R = Y − (K + α)A and each target by itself,
+
+        P ← R + ⟨R, R⟩/⟨R′, R′⟩·P,    A ← A + ⟨R, R⟩/⟨P, (K + α)P⟩·P,
+
+    where R′ is the residual of the step before. The cost of a step is one product with K; `descents` of them are made
+    per refit, spread over its samples, and outputs are computed with the last finished solution. K itself is not saved
+    but computed from the inputs again.
+
+    Parameters
+    ----------
+    width
+        w > 0.
+    regularization
+        α > 0.
+    memory
+        Number of samples that are remembered.
+    refit
+        Number of samples from one fit to the next.
+    descents
+        Number of conjugate gradient steps per fit.
+
+    Examples
+    --------
+    >>> learner = KernelRidge(width=1.0, regularization=1e-3)
+    >>> for x in np.linspace(0.0, 3.0, 50):
+    ...     step = learner.update([[0, x, 0, 0]], [[0, np.sin(x), 0, 0]])
+    >>> bool(abs(learner.predict([[0, 1.0, 0, 0]])[0, 1] - np.sin(1.0)) < 0.02)
+    True
+
+    References
+    ----------
+    Tobar and Mandic (2014), "Quaternion reproducing kernel Hilbert spaces: existence and uniqueness conditions";
+    Hestenes and Stiefel (1952), "Methods of conjugate gradients for solving linear systems".
+    """
+
+    state: KernelState
+
+    def __init__(
+        self,
+        width: float = 2.0,
+        *,
+        regularization: float = 0.3,
+        memory: int = 1000,
+        refit: int = 10,
+        descents: int = 12,
+    ) -> None:
+        super().__init__(memory)
+        for name, value in (("width", width), ("regularization", regularization)):
+            if not (np.isfinite(value) and value > 0):
+                raise ValueError(f"{name}: expected a positive finite number, got {value!r}")
+        for name, number in (("refit", refit), ("descents", descents)):
+            if not isinstance(number, int | np.integer) or number < 1:
+                raise ValueError(f"{name}: expected a positive whole number, got {number!r}")
+        if refit > memory:
+            raise ValueError(f"refit: expected at most the {memory} samples of the memory, got {refit!r}")
+        self.width, self.regularization = width, regularization
+        self.refit, self.descents = int(refit), int(descents)
+
+    def _begin(self, n_inputs: int, n_outputs: int) -> KernelState:
+        zeros = np.zeros((self.memory, 4 * n_outputs), dtype=np.float32)
+        return KernelState(
+            n_inputs,
+            n_outputs,
+            **self._windows(2 * self.refit),
+            fitted=0,
+            coefficients=zeros,
+            residual=zeros,
+            direction=zeros,
+            solved=0,
+            solution=zeros[:0],
+        )
+
+    def _output(self, u: Singles) -> Singles:
+        state = self.state
+        if not state.solved:
+            return np.zeros(4 * state.n_outputs, dtype=np.float32)
+        return np.asarray(self._similarity(u, state.solved) @ state.solution)
+
+    def _remember(self, u: Singles, target: Singles) -> None:
+        super()._remember(u, target)
+        state = self.state
+        phase = state.count % self.refit
+        if phase == 0:
+            self._refit()
+        # The descents of a fit are spread evenly over the samples until the next one.
+        for _ in range((phase + 1) * self.descents // self.refit - phase * self.descents // self.refit):
+            self._descend()
+
+    def _samples(self, count: int) -> slice:
+        """Return where the last `memory` of the first `count` samples are in the windows."""
+        end = len(self.state.inputs) - (self.state.count - count)
+        return slice(end - min(count, self.memory), end)
+
+    def _similarity(self, u: Singles, count: int) -> Singles:
+        """Return k of an input and the last `memory` of the first `count` samples, the oldest first."""
+        past = self.state.inputs.rows[self._samples(count)]
+        return np.asarray(np.exp(self._distances(u, past) / np.float32(-self.width)))
+
+    def _rows(self, count: int) -> NDArray[np.int64]:
+        """Return the rows of K of the last `memory` of the first `count` samples, the oldest first."""
+        return np.arange(max(0, count - self.memory), count) % self.memory
+
+    def _kernel(self) -> Singles:
+        """Return K of the fitted samples; the rows that it lacks are computed."""
+        state = self.state
+        rows = self._rows(state.fitted)
+        if state.known != state.fitted:
+            if len(state.kernel) < self.memory:
+                state.kernel = np.zeros((self.memory, self.memory), dtype=np.float32)
+            fresh = len(rows) if state.known < 0 else min(state.fitted - state.known, len(rows))
+            past = state.inputs.rows[self._samples(state.fitted)]
+            for row, u in zip(rows[len(rows) - fresh :], past[len(rows) - fresh :], strict=True):
+                k = self._similarity(u, state.fitted)
+                state.kernel[row, rows] = state.kernel[rows, row] = k
+            state.known = state.fitted
+        return state.kernel[: len(rows), : len(rows)]
+
+    def _refit(self) -> None:
+        """Use the present solution, put the new samples in the place of the oldest, and begin a new descent."""
+        state = self.state
+        state.solved, state.solution = state.fitted, state.coefficients[self._rows(state.fitted)]
+        fresh, state.fitted = state.count - state.fitted, state.count
+        rows = self._rows(state.fitted)
+        K, n = self._kernel(), len(rows)
+        A, R = state.coefficients.copy(), np.zeros_like(state.residual)
+        A[rows[-fresh:]] = 0.0
+        R[rows] = state.targets.rows[self._samples(state.fitted)]
+        R[:n] -= K @ A[:n] + np.float32(self.regularization) * A[:n]
+        state.coefficients, state.residual, state.direction = A, R, R
+
+    def _descend(self) -> None:
+        """Make one conjugate gradient step."""
+        state = self.state
+        n = min(state.fitted, self.memory)
+        if not n:
+            return
+        R, P = state.residual[:n], state.direction[:n]
+        moved = self._kernel() @ P + np.float32(self.regularization) * P
+        power = np.einsum("ij,ij->j", R, R)
+        step = power / np.maximum(np.einsum("ij,ij->j", P, moved), TINY)
+        A, residual, direction = state.coefficients.copy(), state.residual.copy(), state.direction.copy()
+        A[:n] += step * P
+        residual[:n] -= step * moved
+        turn = np.einsum("ij,ij->j", residual[:n], residual[:n]) / np.maximum(power, TINY)
+        direction[:n] = residual[:n] + turn * P
+        state.coefficients, state.residual, state.direction = A, residual, direction

@@ -1,0 +1,332 @@
+"""The status of a forecast, judged from what the gate and earlier errors tell, and the reasons for it.
+
+docs/safety.md explains the rules and their constants for users.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quatcast.checkpoint import State
+from quatcast.safety.channels import every, finite, norm, some
+from quatcast.safety.gate import Gated
+from quatcast.safety.status import Status
+from quatcast.typing import Bools, Counts, Floats
+
+ABSORBED = 0.25
+"""Seconds for which a replaced sample does not degrade the forecast: the forecaster absorbs short gaps."""
+LOST = 3.0
+"""Seconds after which a lost channel makes the forecast unusable."""
+MOST_LOST = 0.5
+"""The same time if more than half of the channels are lost."""
+SETTLE = 0.5
+"""Seconds without a reason to hold before a hold ends."""
+RECENT = 2.0
+"""Seconds for which a replaced sample or a shift is remembered."""
+LATELY = 0.3
+"""Seconds over which errors are averaged, in units of the radius that was given for them."""
+WORSE = (1.5, 2.0)
+"""Mean below which a channel is forecast well again, and above which it is not."""
+AT_ONCE = 0.2
+"""Seconds over which one-step errors are averaged."""
+UNEXPECTED = (3.0, 4.0)
+"""Ratio of this mean to the usual one below which motion is as usual again, and above which it is not."""
+WIDE = 10.0
+"""Ratio of the radius to its usual size above which a forecast is degraded."""
+USUALLY = 60.0
+"""Seconds over which the radius and one-step errors are averaged, to know what is usual."""
+CLIP = 10.0
+"""Largest error that counts, in units of the radius or of the usual one-step error."""
+NEVER = 2**62
+"""Number of samples since an event that has not happened."""
+KINDS = {
+    "missing": ("lost", "it is seen again"),
+    "implausible": ("implausible", "it is plausible again"),
+    "frozen": ("frozen", "it moves again"),
+}
+"""Why the gate replaces a sample → how the status says it, and what ends it."""
+
+Reason = tuple[str, str]
+"""What is wrong and for how long, and what ends it."""
+
+
+@dataclass
+class Judgement(State):
+    """What the status depends on. Arrays have one entry per channel.
+
+    Attributes
+    ----------
+    rate
+        Sampling rate in Hz.
+    names
+        Names of the channels.
+    delay, needed
+        Number of samples until an error matures, and number of errors that a radius needs.
+    excess
+        Mean of recent errors, in units of their radii.
+    surprise, usual_surprise
+        Means of recent and of usual one-step errors.
+    usual_radius
+        Running mean of the radius over a minute.
+    known, seen
+        Number of errors and of accepted samples so far.
+    low, high
+        Range of the positions seen.
+    gap
+        Length of the last gap that was longer than the forecaster absorbs, in samples.
+    since_gap, since_shift
+        Number of samples since the end of that gap and since the last shift.
+    unknown, away, wide, worse, unexpected
+        Number of samples in a row for which there is no finite forecast, the forecast is far away, the radius is wide,
+        errors are larger than the radius, and motion is unexpected.
+    age, failed
+        Number of samples so far, and number of samples since the forecaster has begun to fail, 0 if it works.
+    ready
+        Whether there has been a radius for every channel.
+    settling, held_for
+        Number of samples for which a hold continues, and the reason of the hold.
+    """
+
+    rate: float
+    names: tuple[str, ...]
+    delay: int
+    needed: int
+    excess: Floats
+    surprise: Floats
+    usual_surprise: Floats
+    usual_radius: Floats
+    known: Counts
+    seen: Counts
+    low: Floats
+    high: Floats
+    gap: Counts
+    since_gap: Counts
+    since_shift: Counts
+    unknown: Counts
+    away: Counts
+    wide: Counts
+    worse: Counts
+    unexpected: Counts
+    age: int = 0
+    failed: int = 0
+    ready: bool = False
+    settling: int = 0
+    held_for: str = ""
+
+    @classmethod
+    def begin(cls, names: tuple[str, ...], dimensions: int, rate: float, delay: int, needed: int) -> Judgement:
+        """Return the initial state for channels of these names."""
+        channels = len(names)
+        zeros, never, none = np.zeros(channels), np.full(channels, NEVER), np.zeros(channels, dtype=np.int64)
+        return cls(
+            rate,
+            names,
+            delay,
+            needed,
+            excess=zeros,
+            surprise=zeros,
+            usual_surprise=zeros,
+            usual_radius=np.full(channels, np.nan),
+            known=none,
+            seen=none,
+            low=np.full((channels, dimensions), np.inf),
+            high=np.full((channels, dimensions), -np.inf),
+            gap=none,
+            since_gap=never,
+            since_shift=never,
+            unknown=none,
+            away=none,
+            wide=none,
+            worse=none,
+            unexpected=none,
+        )
+
+    # What a sample tells.
+
+    def take_errors(self, errors: Floats, radii: Floats) -> None:
+        """Take in the errors (channels,) of matured forecasts and the radii given for them, NaN where there is none."""
+        self.known = self.known + np.isfinite(errors)
+        ratio = np.minimum(errors / radii, CLIP)
+        followed = self.excess + min(1.0, 1.0 / (LATELY * self.rate)) * (ratio - self.excess)
+        self.excess = np.where(np.isnan(ratio), self.excess, followed)
+        self.worse = _count(self.worse, self.excess > _threshold(self.worse, WORSE))
+
+    def take_sample(self, gated: Gated, continued: Floats) -> None:
+        """Take in a sample as the gate has judged it, and its positions without offsets."""
+        self.age += 1
+        accepted = ~gated.replaced
+        self.low = np.where(accepted[:, None], np.minimum(self.low, continued), self.low)
+        self.high = np.where(accepted[:, None], np.maximum(self.high, continued), self.high)
+        long = gated.lost > ABSORBED * self.rate
+        self.gap = np.where(long, gated.lost, self.gap)
+        self.since_gap = np.where(long, 0, self.since_gap + 1)
+        self.since_shift = self.since_shift + 1
+        if "shift" in gated.reasons:
+            self.since_shift = np.where([reason == "shift" for reason in gated.reasons], 0, self.since_shift)
+        self._expect(gated.innovation, accepted)
+
+    def _expect(self, innovation: Floats, accepted: Bools) -> None:
+        """Compare the one-step errors of accepted samples with the usual ones."""
+        self.seen = self.seen + accepted
+        gain = np.maximum(1.0 / np.maximum(self.seen, 1), 1.0 / (USUALLY * self.rate))
+        usual = self.usual_surprise
+        clipped = np.where(usual > 0, np.minimum(innovation, CLIP * usual), innovation)
+        self.usual_surprise = np.where(accepted, usual + gain * (clipped - usual), usual)
+        followed = self.surprise + min(1.0, 1.0 / (AT_ONCE * self.rate)) * (clipped - self.surprise)
+        self.surprise = np.where(accepted, followed, self.surprise)
+        limit = _threshold(self.unexpected, UNEXPECTED) * self.usual_surprise
+        self.unexpected = _count(self.unexpected, accepted & (self.surprise > limit))
+
+    def hold(self, what: str) -> None:
+        """Let this sample and the next ones be on hold."""
+        self.settling, self.held_for = round(SETTLE * self.rate), what
+
+    def fail(self, fault: str) -> str:
+        """Hold because the forecaster has failed, and return the reason."""
+        self.failed = max(self.failed, 1)
+        self.hold(f"{fault}, for {self._seconds(self.failed)}")
+        return f"{self.held_for}, ends {SETTLE:g} s after it works again"
+
+    # The status.
+
+    def judge(self, gated: Gated, position: Floats, radius: Floats, fault: str) -> tuple[Status, str]:
+        """Return the status of a forecast, and the reason for it; `fault` says how the forecaster has failed."""
+        self.failed = self.failed + 1 if self.failed and self.settling else 0
+        if fault:
+            return Status.HOLD, self.fail(fault)
+        status, reasons = self._judge(gated, position, radius)
+        if status != Status.HOLD:
+            self._follow_radius(radius)
+        return status, "; ".join(f"{what}, ends {end}" for what, end in reasons)
+
+    def _judge(self, gated: Gated, position: Floats, radius: Floats) -> tuple[Status, list[Reason]]:
+        made, sure = finite(position), np.isfinite(radius)
+        certain = every(sure) and every(made)
+        self.ready = self.ready or certain
+        if not self.ready:
+            return Status.WARMING_UP, [self._warming(made)]
+        reasons = self._reasons_to_hold(gated, position, made)
+        if reasons:
+            self.hold("; ".join(what for what, _ in reasons))
+            return Status.HOLD, reasons
+        if self.settling > 0:
+            ago = round(SETTLE * self.rate) - self.settling + 1
+            self.settling -= 1
+            what = f"{self.held_for}, until {self._seconds(ago)} ago"
+            return Status.HOLD, [(what, f"in {self._seconds(self.settling + 1)}")]
+        if not certain:
+            return Status.WARMING_UP, [self._warming(made)]
+        doubts = self._reasons_to_doubt(gated, radius)
+        return (Status.DEGRADED if doubts else Status.OK), doubts
+
+    def _follow_radius(self, radius: Floats) -> None:
+        """Let the usual radius follow the radius of forecasts that can be used."""
+        usual = np.where(np.isnan(self.usual_radius), radius, self.usual_radius)
+        followed = usual + (np.minimum(radius, WIDE * usual) - usual) / (USUALLY * self.rate)
+        self.usual_radius = np.where(np.isfinite(radius), followed, self.usual_radius)
+
+    def _warming(self, made: Bools) -> Reason:
+        unseen = self.seen == 0
+        if some(unseen):
+            what = f"{self._list(unseen)} not seen for {self._seconds(self.age)} since the start"
+            return what, f"{self._seconds(self.needed)} after it is seen, at the earliest"
+        if not every(made):
+            first = self._seconds(self.delay + self.needed - 1)
+            return f"no forecast yet for {self._seconds(self.age)} since the start", f"{first} after the first forecast"
+        known = min(int(self.known.min()), self.needed - 1)
+        if self.ready:
+            return f"fewer than {self.needed} recent errors known", f"when {self.needed} are known again"
+        what = f"{known} of {self.needed} errors known that a radius needs after {self._seconds(self.age)}"
+        return what, f"in {self._seconds(self.needed - known)}"
+
+    def _reasons_to_hold(self, gated: Gated, position: Floats, made: Bools) -> list[Reason]:
+        self.unknown = _count(self.unknown, ~made)
+        if not every(made):
+            lasting = self._seconds(self.unknown.max())
+            return [(f"no finite forecast of {self._list(~made)} for {lasting}", f"{SETTLE:g} s after there is one")]
+        reasons = []
+        # A diverging network is noticed here at once, and in its errors only a horizon later.
+        room = norm(self.high - self.low)[:, None]
+        outside = (position < self.low - room) | (position > self.high + room)
+        away = np.logical_or.reduce(outside, axis=-1) & ~gated.still
+        self.away = _count(self.away, away)
+        if some(away):
+            what = f"forecast of {self._list(away)} far from anywhere it has been for {self._seconds(self.away.max())}"
+            reasons.append((what, f"{SETTLE:g} s after it is back"))
+        if some(gated.replaced):
+            long, most = gated.lost > LOST * self.rate, gated.lost >= MOST_LOST * self.rate
+            lost = long if long.any() else most if 2 * most.sum() > len(most) else np.zeros_like(most)
+            reasons += self._losses(gated, lost, SETTLE)
+        return reasons
+
+    def _reasons_to_doubt(self, gated: Gated, radius: Floats) -> list[Reason]:
+        wide = radius > WIDE * self.usual_radius
+        self.wide = _count(self.wide, wide)
+        return [*self._reasons_of_gaps(gated), *self._reasons_of_size(radius, wide)]
+
+    def _reasons_of_gaps(self, gated: Gated) -> list[Reason]:
+        """Return the reasons to doubt a forecast because of samples that were replaced or accepted at a new place."""
+        recent = RECENT * self.rate
+        accepted = ~gated.replaced
+        moved = accepted & (self.since_shift < recent)
+        lasting = np.minimum(recent, self.gap)
+        filled = accepted & ~moved & (self.since_gap < lasting)
+        reasons: list[Reason] = []
+        if some(gated.replaced):
+            long = gated.lost > ABSORBED * self.rate
+            after = gated.lost[long].max() / self.rate if long.any() else 0.0
+            reasons += self._losses(gated, long, min(RECENT, after))
+        if some(moved):
+            ago = self.since_shift[moved].min()
+            what = f"{self._list(moved)} moved to a new place {self._seconds(ago)} ago"
+            reasons.append((what, f"in {self._seconds(recent - ago)}"))
+        if some(filled):
+            what = f"{self._list(filled)} filled in {self._seconds(self.since_gap[filled].min())} ago"
+            reasons.append((what, f"in {self._seconds((lasting - self.since_gap)[filled].max())}"))
+        return reasons
+
+    def _reasons_of_size(self, radius: Floats, wide: Bools) -> list[Reason]:
+        """Return the reasons to doubt a forecast because of the size of its radius, of errors, or of innovations."""
+        reasons: list[Reason] = []
+        if some(wide):
+            times = (radius[wide] / self.usual_radius[wide]).max()
+            what = f"radius of {self._list(wide)} {times:.1f} times its usual size for {self._seconds(self.wide.max())}"
+            reasons.append((what, f"below {WIDE:g} times"))
+        if self.worse.any():
+            names, times = self._list(self.worse > 0), self.excess[self.worse > 0].max()
+            what = f"errors of {names} {times:.1f} times the radius for {self._seconds(self.worse.max())}"
+            reasons.append((what, f"below {WORSE[0]:g} times"))
+        if self.unexpected.any():
+            which = self.unexpected > 0
+            times = (self.surprise[which] / self.usual_surprise[which]).max()
+            lasting = self._seconds(self.unexpected.max())
+            what = f"motion of {self._list(which)} {times:.1f} times as unexpected as usual for {lasting}"
+            reasons.append((what, f"below {UNEXPECTED[0]:g} times"))
+        return reasons
+
+    def _losses(self, gated: Gated, which: Bools, seconds: float) -> list[Reason]:
+        """Return one reason for each kind of loss among some channels; it ends some seconds after the loss."""
+        reasons, kinds = [], np.array(gated.reasons)
+        for kind, (words, end) in KINDS.items():
+            if (lost := which & (kinds == kind)).any():
+                what = f"{self._list(lost)} {words} for {self._seconds(gated.lost[lost].max())}"
+                reasons.append((what, f"{seconds:.1f} s after {end}"))
+        return reasons
+
+    def _seconds(self, samples: float) -> str:
+        return f"{samples / self.rate:.1f} s"
+
+    def _list(self, which: Bools) -> str:
+        return " and ".join(name for name, named in zip(self.names, which, strict=True) if named)
+
+
+def _threshold(count: Counts, limits: tuple[float, float]) -> Floats:
+    """Return the lower limit where a condition holds already, otherwise the higher one."""
+    return np.where(count > 0, *limits)
+
+
+def _count(count: Counts, which: Bools) -> Counts:
+    """Return for how many samples in a row a condition has held."""
+    return np.asarray((count + 1) * which)

@@ -1,0 +1,141 @@
+"""Shifts of a channel to a new place: which are believed, and the offset that absorbs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from quatcast.checkpoint import State
+from quatcast.safety.channels import norm, some
+from quatcast.typing import Bools, Counts, Floats
+
+AWAY = 6.0
+"""Distance from the mean, in root-mean-square distances, beyond which a jump leads to a new place."""
+FAULT = 3000.0
+"""Distance from the mean, in root-mean-square distances, beyond which a jump is a fault, unless it lasts."""
+CLOSE = 0.25
+"""Distance between samples that agree, as a share of the distance that they have jumped."""
+LASTING = 15.0
+"""Seconds for which samples must agree to be accepted however far away they are."""
+
+
+class Place(NamedTuple):
+    """Where the channels are expected. Arrays have one entry per channel.
+
+    Attributes
+    ----------
+    expected
+        One-step forecast, without the offset.
+    bound
+        Largest distance from it that is plausible.
+    center, spread
+        Mean position without the offset, and root-mean-square distance r from it.
+    early
+        Whether too little is known about the channel to tell a shift from a fault at the start.
+    repeats
+        Number of samples in a row that repeated one value exactly.
+    """
+
+    expected: Floats
+    bound: Floats
+    center: Floats
+    spread: Floats
+    early: Bools
+    repeats: Counts
+
+
+@dataclass
+class Shifts(State):
+    """Implausible samples that may be a shift, and shifts that were accepted. Arrays have one entry per channel.
+
+    Attributes
+    ----------
+    doubtful
+        The last implausible sample.
+    agreeing
+        Number of implausible samples in a row that agree with each other.
+    offset
+        How far the channel has been shifted.
+    outside
+        Number of samples in a row that were far outside the usual range.
+
+    Examples
+    --------
+    >>> shifts, zero = Shifts.begin((1, 3)), np.zeros((1, 3))
+    >>> place = Place(zero, np.ones(1), zero, np.ones(1), np.array([False]), np.array([0]))
+    >>> doubted, plausible = np.array([True]), np.array([False])
+    >>> [bool(shifts.accept(zero + x, doubted, plausible, place, patience=3.0, lasting=150.0)[0][0])
+    ...  for x in (20.0, 20.1, 20.2)]
+    [False, False, True]
+    >>> shifts.offset
+    array([[20.2, 20.2, 20.2]])
+    """
+
+    doubtful: Floats
+    agreeing: Counts
+    offset: Floats
+    outside: Counts
+
+    @classmethod
+    def begin(cls, shape: tuple[int, int]) -> Shifts:
+        """Return the initial state for samples of a shape (channels, dimensions)."""
+        counts = np.zeros(shape[0], dtype=np.int64)
+        return cls(np.zeros(shape), counts, np.zeros(shape), counts)
+
+    def end(self, x: Floats, trusted: Bools, place: Place) -> Bools:
+        """Take the offset away from channels that are back where they were before, and return which these are."""
+        if not self.offset.any():
+            return np.zeros_like(trusted)
+        back = trusted & (norm(self.offset) > 0) & (norm(x - place.expected) <= place.bound)
+        self.offset = np.where(back[:, None], 0.0, self.offset)
+        return np.asarray(back)
+
+    def accept(
+        self, x: Floats, doubted: Bools, plausible: Bools, place: Place, *, patience: float, lasting: float
+    ) -> tuple[Bools, Floats]:
+        """Return which doubted samples are accepted as a shift, and how far each sample is from the doubted one before.
+
+        Samples agree if each is close to the one before, relative to the bound or to the jump, without repeating it;
+        missing samples in between do not count. A jump to a new place is absorbed in the offset, so that nothing that
+        was learnt at the old place is affected. `patience` and `lasting` are in samples. The distance is limited to a
+        share of the jump.
+        """
+        if not some(doubted):
+            if self.agreeing.any():
+                self.agreeing = np.where(plausible, 0, self.agreeing)
+            return np.zeros_like(doubted), np.zeros(len(doubted))
+        distance = x - self.offset - place.center
+        apart, jump = norm(x - self.doubtful), norm(distance)
+        r, early = place.spread, place.early
+        agree = apart <= np.maximum(place.bound, CLOSE * jump)
+        agreeing = np.where(doubted, np.where(agree, self.agreeing, 0) + 1, self.agreeing)
+        # A coordinate that has jumped and repeats its value may be a sentinel: it is no evidence of motion.
+        repeated = ((x == self.doubtful) & (np.abs(distance) > 0.5 * jump[:, None])).any(axis=-1)
+        repeated = np.where(early, place.repeats > 0, repeated)
+        agreeing = np.where(doubted & repeated, np.minimum(self.agreeing, agreeing), agreeing)
+        shifted = doubted & (agreeing >= np.where(early | (jump <= FAULT * r), patience, lasting))
+        self.agreeing = np.where(plausible | shifted, 0, agreeing)
+        self.doubtful = np.where(doubted[:, None], x, self.doubtful)
+        far = shifted & ~early & (jump > AWAY * r)
+        home = shifted & ~early & (norm(x - place.center) <= AWAY * r)
+        self.offset = np.where(far[:, None], x - place.expected, self.offset)
+        self.offset = np.where(home[:, None], 0.0, self.offset)
+        return shifted, np.minimum(0.5 * apart, CLOSE * jump)
+
+    def settle(self, away: Floats, outside: Bools, lasting: float) -> tuple[Bools, Floats]:
+        """Let channels that stay far outside their usual range continue there: their offset absorbs the distance.
+
+        Returns which channels these are after `lasting` samples, and their distances, 0 for the others.
+        """
+        if not some(outside):
+            self.outside = np.zeros_like(self.outside)
+            return np.zeros_like(outside), np.zeros_like(away)
+        self.outside = np.where(outside, self.outside + 1, 0)
+        settled = self.outside >= lasting
+        distance = np.where(settled[:, None], away, 0.0)
+        if some(settled):
+            self.offset = self.offset + distance
+            self.outside = np.where(settled, 0, self.outside)
+        return np.asarray(settled), distance

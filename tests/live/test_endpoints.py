@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from quatcast.live.transports import open_sink, open_source, transports
@@ -89,6 +91,19 @@ def test_wrong_urls_say_what_is_expected(url: str, part: str) -> None:
 def test_wrong_urls_of_sinks(url: str, part: str) -> None:
     with pytest.raises(ValueError, match=part):
         open_sink(url, "s")
+
+
+@pytest.mark.parametrize("scheme", ["udp", "tcp", "igtl", "ws"])
+def test_address_in_use_is_named(scheme: str) -> None:
+    async def main() -> None:
+        listen = "" if scheme == "udp" else "?listen"
+        async with open_source(f"{scheme}://127.0.0.1:0{listen}", "s") as first:
+            url = f"{scheme}://127.0.0.1:{first.address[1]}"  # type: ignore[attr-defined]
+            with pytest.raises(OSError, match=f"^{url}: Address already in use$"):
+                async with open_source(url + listen, "s"):
+                    pass
+
+    asyncio.run(main())
 
 
 def test_transports_are_known() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from network import collect, free_port, made_forecast, run, until
 
-from quatcast.live.transports import open_sink, open_source
+from quatcast.live.transports import igtl, open_sink, open_source
 from quatcast.live.transports.igtl_codec import HEADER, parse_body, parse_header, parse_status
 from quatcast.live.transports.igtl_codec import pack as pack_message
 from quatcast.live.transports.igtl_poses import read_poses, transform_content
@@ -241,6 +241,20 @@ def test_bad_messages_are_counted_and_cost_no_memory(data: bytes, kind: str) -> 
             writer.write(GOOD)
             (frame,) = await collect(source, 1)
             assert frame.values.tolist() == [[1, 2, 3]]
+            writer.close()
+
+    run(main())
+
+
+def test_sender_that_stops_within_a_message_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(igtl, "STALL_SECONDS", 0.05)
+
+    async def main() -> None:
+        async with open_source("igtl://127.0.0.1:0?listen&tools=A", "s") as source:
+            reader, writer = await asyncio.open_connection(*source.address)
+            writer.write(GOOD[:70])
+            await asyncio.gather(reader.read(), return_exceptions=True)
+            assert source.refused == {"incomplete": 1}
             writer.close()
 
     run(main())

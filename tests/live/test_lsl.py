@@ -128,6 +128,20 @@ def test_wrong_urls(url: str, part: str) -> None:
         open_source(url, "s")
 
 
+def test_markers_with_orientations_are_poses() -> None:
+    info = pylsl.StreamInfo("x", "MoCap", 9, 100.0, pylsl.cf_double64, "x")
+    channels = info.desc().append_child("channels")
+    kinds = [f"Orientation{axis}" for axis in "XYZW"] + [f"Position{axis}" for axis in "XYZ"]
+    for kind in [*kinds, "Confidence", "Temperature"]:
+        channel = channels.append_child("channel")
+        channel.append_child_value("marker", "Chest")
+        channel.append_child_value("type", kind)
+    layout = read_layout(info, Settings())
+    assert layout.split([float(n) for n in range(9)]).tolist() == [[4, 5, 6, 3, 0, 1, 2]]
+    with pytest.raises(FrameError, match="expected 9 finite numbers"):
+        layout.split([np.inf] * 9)
+
+
 def test_streams_that_are_not_positions_are_refused() -> None:
     with pytest.raises(FrameError, match="expected 3 numbers per marker, got 5"):
         read_layout(stream_info("x", False, count=5), Settings())

@@ -15,7 +15,7 @@ from network import TOKEN, collect, free_port, made_forecast, run, same, until
 
 from quatcast.live.frames import Frame
 from quatcast.live.messages import MAX_MESSAGE, parse_forecast, sample_message
-from quatcast.live.transports import limits, open_sink, open_source
+from quatcast.live.transports import limits, links, open_sink, open_source
 from quatcast.live.transports.udp import UDP_BURST
 
 needs_nc = pytest.mark.skipif(shutil.which("nc") is None, reason="nc is not installed")
@@ -259,7 +259,7 @@ def test_tcp_token() -> None:
 
 
 def test_silent_client_does_not_keep_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quatcast.live.transports.links.STALL_SECONDS", 0.05)
+    monkeypatch.setattr(links, "STALL_SECONDS", 0.05)
 
     async def main() -> None:
         async with open_source(f"tcp://127.0.0.1:0?listen&token={TOKEN}", "s") as source, tcp_client(source.address):

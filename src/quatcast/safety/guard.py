@@ -249,7 +249,7 @@ class Guarded(OnlineForecaster):
         self._before, self.state.unlearnt = None, False
         observed = ~gated.replaced & (self._pause(gated) == 0)
         try:
-            made = positions_of(self.forecaster.forecast(continued.copy(), observed))
+            made = positions_of(self.forecaster, self.forecaster.forecast(continued.copy(), observed))[0]
             if made.shape != shape:
                 raise ValueError(f"expected a forecast of shape {shape}, got {made.shape}")
         except FAILURES as error:

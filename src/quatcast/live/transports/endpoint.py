@@ -9,7 +9,8 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl
 
@@ -81,6 +82,26 @@ class Endpoint:
         if not low <= value <= high:
             raise ValueError(f"{self.scheme}, {name}: expected a number from {low:g} to {high:g}, got {text!r}")
         return value
+
+
+@contextmanager
+def naming(endpoint: Endpoint) -> Iterator[None]:
+    """Let an error of a socket name the address that cannot be used.
+
+    Examples
+    --------
+    >>> import errno
+    >>> with naming(Endpoint("udp", "127.0.0.1", 5005, listen=True)):
+    ...     raise OSError(errno.EADDRINUSE, "…")
+    Traceback (most recent call last):
+        ...
+    OSError: udp://127.0.0.1:5005: Address already in use
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno is not None and error.errno > 0 else error.strerror
+        raise OSError(f"{endpoint}: {reason or error}") from None
 
 
 def parse_endpoint(

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from quatcast.live.messages import MAX_MESSAGE
-from quatcast.live.transports.endpoint import Endpoint
+from quatcast.live.transports.endpoint import Endpoint, naming
 from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS, Backoff
 from quatcast.live.transports.lines import read_token, token_line
 
@@ -57,7 +57,8 @@ class Links:
     async def open(self) -> None:
         """Begin to listen, or to connect."""
         if self.endpoint.listen:
-            self._server = await asyncio.start_server(self._accept, *self.address, limit=MAX_MESSAGE)
+            with naming(self.endpoint):
+                self._server = await asyncio.start_server(self._accept, *self.address, limit=MAX_MESSAGE)
             self.address = self._server.sockets[0].getsockname()[:2]
         else:
             self._tasks.add(asyncio.create_task(keep_connected(str(self.endpoint), self._connect)))

@@ -17,7 +17,7 @@ from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import Sink, Source, register_transport
-from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
+from quatcast.live.transports.endpoint import Endpoint, naming, parse_endpoint
 from quatcast.live.transports.limits import Inbox, RateLimit
 from quatcast.live.transports.lines import LINE_OPTIONS, add_checksum, line_reader, read_token, stream_name
 
@@ -52,7 +52,8 @@ class UdpSource(Source, asyncio.DatagramProtocol):
         """Bind the port."""
         self._inbox = Inbox()
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=self.address)
+        with naming(self.endpoint):
+            transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=self.address)
         self._transport = transport
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         self.address = transport.get_extra_info("sockname")[:2]
@@ -115,7 +116,8 @@ class UdpSink(Sink, asyncio.DatagramProtocol):
         """Open a socket."""
         loop = asyncio.get_running_loop()
         remote = (self.endpoint.host, self.endpoint.port)
-        self._transport, _ = await loop.create_datagram_endpoint(lambda: self, remote_addr=remote)
+        with naming(self.endpoint):
+            self._transport, _ = await loop.create_datagram_endpoint(lambda: self, remote_addr=remote)
         return self
 
     async def __aexit__(self, *exception: object) -> None:

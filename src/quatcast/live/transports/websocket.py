@@ -21,7 +21,7 @@ from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import register_transport
-from quatcast.live.transports.endpoint import Endpoint, is_loopback, parse_endpoint
+from quatcast.live.transports.endpoint import Endpoint, is_loopback, naming, parse_endpoint
 from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS, RateLimit
 from quatcast.live.transports.lines import LINE_OPTIONS, line_reader, stream_name
 from quatcast.live.transports.linked import LinkSink, LinkSource
@@ -83,7 +83,8 @@ class WebSocketLinks:
         """Begin to listen, or to connect."""
         if self.endpoint.listen:
             serve = require("websockets.asyncio.server", "live").serve
-            self._server = await serve(self._serve, *self.address, process_request=self._check, **self._settings)
+            with naming(self.endpoint):
+                self._server = await serve(self._serve, *self.address, process_request=self._check, **self._settings)
             assert self._server is not None
             self.address = next(iter(self._server.sockets)).getsockname()[:2]
         else:
@@ -228,7 +229,7 @@ class WebSocketSink(LinkSink):
 
     async def _receiver(self, connection: Connection) -> None:
         async def write(message: bytes) -> None:
-            await connection.send(message, text=True)
+            await connection.send(message.decode())
 
         async def discard() -> None:
             async for _ in connection:

@@ -60,7 +60,18 @@ def session_tables(folder: Path, found: Reading | None = None) -> list[SessionTa
     axes = AXES.get(dimensions) or [f"c{i + 1}" for i in range(dimensions)]
     places = [f"{name}.{axis}" for name in names for axis in axes]
     radii, filled = [f"{name} radius" for name in names], [f"{name} filled" for name in names]
-    before = ["number", "time", "target_time", "sent_time", "status", "reason", "late", "unsent", "unlearnt", "recovered"]
+    before = [
+        "number",
+        "time",
+        "target_time",
+        "sent_time",
+        "status",
+        "reason",
+        "late",
+        "unsent",
+        "unlearnt",
+        "recovered",
+    ]
 
     def records() -> Iterator[dict[str, Any]]:
         return read_journal(folder, found=found)

@@ -160,6 +160,11 @@ class Forecaster(OnlineForecaster):
         self.catch_up = None if catch_up is None else int(catch_up)
         self.learn_first = learn_first
 
+    @property
+    def warmup(self) -> int:
+        """Number of samples until the first forecast, if inputs are not longer than the training."""
+        return self.train + (0 if self.catch_up is None else -(-self.train // (self.catch_up - 1)))
+
     # The online contract.
 
     def begin(self, shape: tuple[int, int], training: Floats | None = None) -> None:

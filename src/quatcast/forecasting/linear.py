@@ -153,7 +153,7 @@ class AdaptiveLinear(OnlineForecaster):
         ahead = horizons_of(self)
         phi, origin = state.inputs[0], state.origins[0]
         target = np.concatenate([state.origins[h] - origin for h in ahead], axis=-1)
-        seen: Bools = np.logical_and.reduce([state.observed[h] for h in (0, *ahead)])
+        seen = np.all([state.observed[h] for h in (0, *ahead)], axis=0)
         for waiting in (state.inputs, state.origins, state.observed):
             waiting.popleft()
         state.power = state.power + (phi * phi - state.power) / (state.count - self.horizon - self.lags + 1)
@@ -161,19 +161,21 @@ class AdaptiveLinear(OnlineForecaster):
         lam = 1.0 - 1.0 / self.memory
         column = (state.P @ phi[..., None])[..., 0]
         k = column / (lam + np.sum(phi * column, axis=-1, keepdims=True))
-        k = np.where(seen[:, None], k, 0.0)
+        k *= seen[:, None]
         error = target - (phi[:, None, :] @ state.weights)[:, 0]
         state.weights = state.weights + k[..., None] * error[:, None, :]
         P = state.P - k[..., None] * column[:, None, :]
         # Without motion P would grow without bound.
         gain = np.einsum("cii,ci->c", P, state.power)
         limit = LARGEST_GAIN * P.shape[-1] / self.regularization
-        state.P = P / np.where(seen & (gain < limit), lam, 1.0)[:, None, None]
+        keep = np.full(len(phi), lam)
+        keep[(gain >= limit) | ~seen] = 1.0
+        state.P = P / keep[:, None, None]
 
     def _begin_regression(self) -> None:
         """Let P begin with the inverse penalty of channels that have begun to move."""
         state = self.state
-        idle = ~state.P.any(axis=(-2, -1)) & state.power.any(axis=-1)
+        idle = np.asarray(~state.P.any(axis=(-2, -1)) & state.power.any(axis=-1))
         if not idle.any():
             return
         mean = state.power.mean(axis=-1, keepdims=True)

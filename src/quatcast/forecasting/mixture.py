@@ -185,6 +185,11 @@ class Mixture(OnlineForecaster):
         """Weights (channels, K) of the members, after an axis of horizons if there are several."""
         return self.state.weights[0].copy() if self.horizons is None else self.state.weights.copy()
 
+    @property
+    def warmup(self) -> int:
+        """Number of samples until all members forecast."""
+        return max(int(getattr(member, "warmup", 0)) for member in self.members)
+
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin anew with all members."""
         for member in self.members:

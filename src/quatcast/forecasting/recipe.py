@@ -44,7 +44,7 @@ WARMUP = TRAIN + CATCH_UP
 MEMORY = 100.0
 """Seconds that replays are drawn from."""
 ERRORS = 40.0
-"""Seconds after which an error counts 1/e for the weights of the mixture."""
+"""Seconds after which an error counts 1/e for the weights of the mixture, but no fewer than ten samples per second."""
 LONG = (0, 1, 2, 3, 4, 5, 8, 12, 18, 26, 36, 46)
 """Delays in ticks over almost five seconds, which is more than a breath."""
 
@@ -106,6 +106,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         member(KernelRidge(width=1.7, regularization=0.3), LONG),
         member(LocalAverage(bandwidth=0.1), LONG),
     ]
-    # There are about as many independent errors in memory as horizons: the fewer, the more equal the weights.
-    shrinkage = [min(0.5, max(0.05, 10.0 * h / (ERRORS * rate))) for h in ahead]
-    return Mixture(members, memory=round(ERRORS * second), shrinkage=shrinkage, learn_first=learn_first)
+    memory = round(ERRORS * max(rate, 10.0))
+    # About memory/h of the errors in memory are independent: the fewer, the more equal the weights.
+    shrinkage = [min(0.5, max(0.05, 10.0 * h / memory)) for h in ahead]
+    return Mixture(members, memory=memory, shrinkage=shrinkage, learn_first=learn_first)

@@ -16,13 +16,16 @@ from streams import POSITIONS, build_cheap, frame
 
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.journal import read_journal
 from quatcast.live.messages import parse_forecast, sample_message
 from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
+from quatcast.live.records import read_forecasts
 from quatcast.live.replay import replay_session
 from quatcast.live.service import Service, Summary
 from quatcast.live.session import Session, checkpoints
 from quatcast.live.settings import LiveSettings
+from quatcast.live.summary import summarise
 from quatcast.live.transports import Sink, Source, open_sink, open_source
 from quatcast.live.view.feed import ViewFeed
 from quatcast.safety.guard import Guarded
@@ -92,7 +95,7 @@ def test_the_forecast_has_left_this_machine_before_learning_begins() -> None:
             received.append((seen, json.loads(line.splitlines()[-1])["seq"] if line else -1))
             super().learn()
 
-    def build(horizons: tuple[float, ...], rate: float, names: tuple[str, ...]) -> Guarded:
+    def build(horizons: tuple[float, ...], rate: float, names: tuple[str, ...], space: str) -> Guarded:
         cheap = build_cheap(horizons, rate, names)
         return Watched(cheap.forecaster, rate=rate, names=names)
 
@@ -289,6 +292,33 @@ def test_the_view_and_the_metrics_are_told(tmp_path: Path) -> None:
     assert metrics.histogram("latency", stream="chest").count == 5
     with feed.viewer() as viewer:
         assert "warming up" in "".join(str(viewer.take()) for _ in range(3))
+
+
+def test_several_horizons_and_poses_with_the_recommended_forecaster(tmp_path: Path) -> None:
+    """The path has one point per further horizon; lost poses are interpolated to unit quaternions; replay is exact."""
+    settings = LiveSettings(stream="tool", horizon=(0.25, 0.1, 0.5), rate=10.0, space="pose")
+    angles = np.linspace(0.0, 6.0, 60)
+    turns = np.stack([np.cos(angles / 2), 0 * angles, 0 * angles, np.sin(angles / 2)], axis=-1)
+    turns[::3] *= -1  # the same orientations
+    poses = np.concatenate([POSITIONS[:60, 0], turns], axis=-1)[:, None]
+    frames = [frame(i, values=poses[i]) for i in range(60) if i != 30]
+    frames = [replace(one, names=("tool",)) for one in frames]
+    kept = Kept()
+    service = Service(
+        Pipeline(settings), Given(frames, realtime=False), [kept], session=Session(tmp_path, settings, print)
+    )
+    asyncio.run(service.run())
+    last = kept.sent[-1]
+    times = [last.target_time, *(point.target_time for point in last.path)]
+    assert np.allclose(np.array(times) - last.time, [0.25, 0.1, 0.5])
+    assert last.position.shape == (1, 7)
+    assert last.radius.shape == (1,)
+    assert np.linalg.norm(last.position[0, 3:]) == pytest.approx(1.0)
+    filled = next(one for one in read_forecasts(read_journal(tmp_path)) if one.number == 30)
+    assert np.linalg.norm(filled.sample[0, 3:]) == pytest.approx(1.0)
+    assert abs(filled.sample[0, 3:] @ turns[30]) == pytest.approx(1.0, abs=1e-3)
+    assert replay_session(tmp_path).equal == 60
+    assert summarise(tmp_path).errors.shape == (57, 1)
 
 
 def test_rate_is_detected_and_forecasts_begin(tmp_path: Path) -> None:

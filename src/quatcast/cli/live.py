@@ -46,6 +46,7 @@ def run(
     name: Annotated[str, Option(help="Name of the stream.")] = "stream",
     channels: Annotated[str, Option(help="Names of the channels, separated by commas.")] = "",
     unit: Annotated[str, Option(help="Unit of the values, if the source does not give it.")] = "",
+    space: Annotated[str, Option(help="What a channel is: position, vector, orientation or pose.")] = "position",
     record: Annotated[Path | None, Option(help="Folder of the session; an existing session is continued.")] = None,
     view: Annotated[bool, Option("--view", help="Serve a view for browsers.")] = False,
     host: Annotated[str, Option(help="Address of the view.")] = "127.0.0.1",
@@ -68,7 +69,7 @@ def run(
         raise ValueError("SOURCE: expected a URL, such as simulated: or udp://127.0.0.1:5005, or --config FILE.toml")
     from quatcast.live.run import StreamPlan, ViewAddress, serve
 
-    settings = _settings(name, horizon, act_latency, input_age, rate, channels, unit)
+    settings = _settings(name, horizon, act_latency, input_age, rate, channels, unit, space)
     token = os.environ.get("QUATCAST_TOKEN") or None
     plan = StreamPlan(
         settings=settings,
@@ -107,6 +108,7 @@ def _settings(
     rate: float | None,
     channels: str,
     unit: str,
+    space: str,
 ) -> LiveSettings:
     from quatcast.live.settings import HORIZON, LiveSettings
 
@@ -117,7 +119,7 @@ def _settings(
     # With a latency to act, the horizon follows from it.
     ahead = given or (() if act_latency else (HORIZON,))
     names = tuple(word.strip() for word in channels.split(",")) if channels else ()
-    return LiveSettings(name, ahead, rate, names, unit, act_latency, input_age)
+    return LiveSettings(name, ahead, rate, names, unit, act_latency, input_age, space)
 
 
 def _supervise(config: Path, source: str | None, log: str, context: typer.Context) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from quatcast.checkpoint import State
 from quatcast.live.clock import DeviceClock
 from quatcast.live.frames import Frame
+from quatcast.safety.status import UNIT_QUATERNIONS
 from quatcast.typing import Floats
 
 EXACT = 0.05
@@ -67,6 +68,27 @@ class GridSample:
     kind: str
 
 
+def interpolate(earlier: Floats, later: Floats, share: float, space: str) -> Floats:
+    """Return values between two samples, or a little beyond; orientations stay unit quaternions.
+
+    Examples
+    --------
+    >>> q = np.array([[1.0, 0.0, 0.0, 0.0]])
+    >>> interpolate(q, -q, 0.5, "orientation")
+    array([[1., 0., 0., 0.]])
+    """
+    turned = UNIT_QUATERNIONS.get(space)
+    if turned is None:
+        return earlier + share * (later - earlier)
+    ours, theirs = earlier[:, turned], later[:, turned]
+    # q and −q are the same orientation; the nearer one is meant.
+    near = np.where(np.sum(ours * theirs, axis=-1, keepdims=True) < 0, -theirs, theirs)
+    between = earlier + share * (later - earlier)
+    chord = ours + share * (near - ours)
+    between[:, turned] = chord / np.linalg.norm(chord, axis=-1, keepdims=True)
+    return between
+
+
 class Taken(NamedTuple):
     """What became of a frame: samples on the grid, why it was dropped, and what happened to the stream."""
 
@@ -87,6 +109,8 @@ class Grid(State):
         Where the time of a frame comes from: "device", "sequence" or "received".
     input_age
         Seconds from the measurement to the fastest arrival, if known.
+    space
+        What the values are; unit quaternions are interpolated along the shorter way.
     clock
         Translation of device times into times of this machine.
     due
@@ -123,6 +147,7 @@ class Grid(State):
     period: float
     base: str
     input_age: float = 0.0
+    space: str = "position"
     clock: DeviceClock = field(default_factory=DeviceClock)
     due: float = 0.0
     number: int = 0
@@ -271,7 +296,7 @@ class Grid(State):
                 samples.append(self._point(values, "seen"))
             elif known and before is not None and earlier is not None:
                 share = (self.due - before) / (time - before)
-                between = earlier + share * (values - earlier)
+                between = interpolate(earlier, values, share, self.space)
                 samples.append(self._point(between, "seen" if near else "interpolated"))
             else:
                 samples.append(self._point(np.full(values.shape, np.nan), "missing"))

@@ -22,26 +22,24 @@ from quatcast.live.settings import COMPUTING, LiveSettings
 from quatcast.safety.guard import Guarded
 from quatcast.safety.recommendation import recommended
 from quatcast.safety.status import Forecast
+from quatcast.typing import Floats
 
 FORMAT = 1
 """Format of the tree of a pipeline in a checkpoint."""
 
-Build = Callable[[tuple[float, ...], float, tuple[str, ...]], Guarded]
-"""Makes a forecaster from horizons in seconds, a rate in Hz and the names of the channels."""
+Build = Callable[[tuple[float, ...], float, tuple[str, ...], str], Guarded]
+"""Makes a forecaster from horizons in seconds, a rate in Hz, the names of the channels and the name of their space."""
 
 
-def build_recommended(horizons: tuple[float, ...], rate: float, names: tuple[str, ...]) -> Guarded:
-    """Return the recommended forecaster for horizons that are rounded to whole samples.
+def build_recommended(horizons: tuple[float, ...], rate: float, names: tuple[str, ...], space: str) -> Guarded:
+    """Return the recommended forecaster.
 
     Examples
     --------
-    >>> build_recommended((0.33,), 10.0, ("chest",)).horizon
-    3
+    >>> build_recommended((0.5,), 10.0, ("chest",), "position").horizon
+    5
     """
-    steps = [max(1, round(horizon * rate)) / rate for horizon in horizons]
-    if len(steps) > 1:
-        raise ValueError(f"horizon: expected one horizon, got {len(horizons)}")
-    return recommended(steps[0], rate, names=names)
+    return recommended(horizons[0] if len(horizons) == 1 else horizons, rate, names=names, space=space)
 
 
 class Pipeline:
@@ -124,8 +122,8 @@ class Pipeline:
         self.unit = self.unit or first.unit
         if len(self.names) != len(first.values):
             raise ValueError(f"names: expected {len(first.values)} names for as many channels, got {len(self.names)}")
-        self._forecaster = self.build(self.horizons, self.rate, self.names)
-        self._grid = Grid(self.period, base, self.settings.input_age)
+        self._forecaster = self.build(self.horizons, self.rate, self.names, self.settings.space)
+        self._grid = Grid(self.period, base, self.settings.input_age, self.settings.space)
         samples: list[GridSample] = []
         event = ""
         for frame in waiting:
@@ -159,32 +157,24 @@ class Pipeline:
         self.forecaster.learn()
 
     def to_frame(self, forecast: Forecast, sample: GridSample, sent: float) -> ForecastFrame:
-        """Return a forecast as it is sent."""
-        ahead = [max(1, round(horizon * self.rate)) / self.rate for horizon in self.horizons]
-        several = forecast.position.ndim == 3
-        position, radius = (
-            (forecast.position[0], forecast.radius[0]) if several else (forecast.position, forecast.radius)
-        )
-        status = forecast.status.label
-        path = tuple(
-            PathPoint(sample.time + ahead[i], forecast.position[i], forecast.radius[i], status)
-            for i in sorted(range(1, len(ahead)), key=lambda i: ahead[i])
-        )
+        """Return a forecast as it is sent: for the first horizon, with those for the others as its path."""
+        several = len(self.horizons) > 1
+        first = forecast.at(self.horizons[0]) if several else forecast
         return ForecastFrame(
             stream=self.settings.stream,
             sequence=sample.number,
             time=sample.time,
-            target_time=sample.time + ahead[0],
+            target_time=sample.time + self.horizons[0],
             sent_time=sent,
-            position=position,
-            radius=radius,
-            status=status,
-            reason=forecast.reason,
+            position=first.position,
+            radius=_one_radius(first),
+            status=first.status.label,
+            reason=first.reason,
             filled=forecast.replaced,
             sample=sample.values,
             names=self.names,
             unit=self.unit,
-            path=path if several else (),
+            path=tuple(_path_point(forecast, sample.time, horizon) for horizon in sorted(self.horizons[1:])),
         )
 
     def tree(self) -> dict[str, Any]:
@@ -219,6 +209,16 @@ class Pipeline:
         self.names, self.unit = tree["names"], tree["unit"]
         self._measuring = [Frame(self.settings.stream, *one) for one in tree["measuring"]]
         self._grid, self._forecaster = tree["grid"], tree["forecaster"]
+
+
+def _one_radius(forecast: Forecast) -> Floats:
+    """Return the radius (channels,) of a forecast; of a pose, that of its position."""
+    return forecast.radius if forecast.radius.ndim == 1 else np.asarray(forecast.radius[:, 0])
+
+
+def _path_point(forecast: Forecast, time: float, horizon: float) -> PathPoint:
+    one = forecast.at(horizon)
+    return PathPoint(time + horizon, one.position, _one_radius(one), one.status.label)
 
 
 def _times(frames: list[Frame], base: str) -> list[float]:

@@ -87,6 +87,8 @@ class ForecastRecord:
         Time of the sample, time that the forecast is for, and time when it left.
     position, radius, status, reason, filled, sample
         See `ForecastFrame`.
+    path
+        Position and radius for further horizons.
     late, unsent, unlearnt, recovered
         Whether it was too late, was replaced by a newer one, came from a sample from which nothing was learnt, or was
         computed again after a restart.
@@ -103,6 +105,7 @@ class ForecastRecord:
     reason: str
     filled: Bools
     sample: Floats
+    path: tuple[tuple[Floats, Floats], ...] = ()
     late: bool = False
     unsent: bool = False
     unlearnt: bool = False
@@ -125,6 +128,7 @@ def read_forecasts(records: Iterable[dict[str, Any]]) -> Iterator[ForecastRecord
                 reason=record["reason"],
                 filled=np.array(record["filled"], dtype=bool),
                 sample=_matrix(record["sample"]),
+                path=tuple((_matrix(one["p"]), _matrix([one["radius"]])[0]) for one in record.get("path", ())),
                 late=record.get("late", False),
                 unsent=record.get("unsent", False),
                 unlearnt=record.get("unlearnt", False),

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from quatcast.live.frames import ForecastFrame
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.pipeline import Build, Pipeline, build_recommended
 from quatcast.live.records import ForecastRecord, read_forecasts, read_frames
 from quatcast.live.session import read_settings
-from quatcast.safety.status import Forecast
 
 
 @dataclass
@@ -69,15 +69,17 @@ def replay_session(folder: Path, build: Build = build_recommended) -> Replayed:
                 pipeline.learn()
             if known is None:
                 result.unrecorded += 1
-            elif _equal(made, known):
+            elif _equal(pipeline.to_frame(made, sample, 0.0), known):
                 result.equal += 1
             else:
                 result.different.append(sample.number)
     return result
 
 
-def _equal(made: Forecast, known: ForecastRecord) -> bool:
+def _equal(made: ForecastFrame, known: ForecastRecord) -> bool:
     """Compare bit for bit; a forecast that was late was sent as a hold."""
-    status = known.late or (made.status.label == known.status and made.reason == known.reason)
-    pairs = ((made.position, known.position), (made.radius, known.radius))
+    status = known.late or (made.status == known.status and made.reason == known.reason)
+    pairs = [(made.position, known.position), (made.radius, known.radius)]
+    for mine, (position, radius) in zip(made.path, known.path, strict=True):
+        pairs += [(mine.position, position), (mine.radius, radius)]
     return status and all(np.array_equal(mine, theirs, equal_nan=True) for mine, theirs in pairs)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from quatcast.forecasting.spaces import SPACES
+
 HORIZON = 0.5
 """Seconds ahead if nothing is said."""
 COMPUTING = 0.005
@@ -32,6 +34,8 @@ class LiveSettings:
         Sampling rate in Hz; None to detect it from the first seconds.
     names, unit
         Names of the channels and unit of the values, if the source does not give them.
+    space
+        What a channel is: "position" or "vector", "orientation" (w, x, y, z) or "pose" (x, y, z and w, x, y, z).
     act_latency
         Seconds that the receiver needs to act. A forecast that leaves later than this before its target time is a hold.
     input_age
@@ -54,6 +58,7 @@ class LiveSettings:
     unit: str = ""
     act_latency: float = 0.0
     input_age: float = 0.0
+    space: str = "position"
 
     def __post_init__(self) -> None:
         if not self.stream or len(self.stream) > 64 or not self.stream.isprintable():
@@ -68,6 +73,8 @@ class LiveSettings:
         for name in ("act_latency", "input_age"):
             if not 0 <= (seconds := getattr(self, name)) <= LONGEST:
                 raise ValueError(f"{name}: expected seconds from 0 to {LONGEST:g}, got {seconds!r}")
+        if self.space not in SPACES:
+            raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {self.space!r}")
         if len(set(self.names)) != len(self.names):
             raise ValueError(f"names: expected different names, got {self.names}")
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from quatcast.forecasting.spaces import find_space
+from quatcast.live.grid import interpolate
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.records import ForecastRecord, read_forecasts, read_frames
 from quatcast.live.session import read_settings
@@ -129,13 +132,15 @@ def summarise(folder: Path) -> SessionSummary:
     received = _read_frames(folder, summary)
     if not summary.frames:
         raise ValueError(f"{folder}: the session holds no samples yet")
-    steps = 0
+    steps, rate = 0.0, 1.0
     for record in read_journal(folder, found=summary.reading):
         if record["type"] == "event":
             summary.events[record["kind"]] += 1
             if record["kind"] == "started":
-                steps = max(1, round(record["horizons"][0] * record["rate"]))
-    _score(read_forecasts(read_journal(folder)), summary, received, steps)
+                rate = record["rate"]
+                steps = record["horizons"][0] * rate
+    distance = find_space(settings.space, rate).distance
+    _score(read_forecasts(read_journal(folder)), summary, received, Truth(steps, distance, settings.space))
     return summary
 
 
@@ -150,13 +155,37 @@ def _read_frames(folder: Path, summary: SessionSummary) -> dict[int, float]:
     return received
 
 
+@dataclass(frozen=True)
+class Truth:
+    """How forecasts are compared with what came: a horizon in samples, a distance, and the space of the samples."""
+
+    steps: float
+    distance: Callable[[Floats, Floats], Floats]
+    space: str
+
+    @property
+    def after(self) -> int:
+        """Number of samples after which the target time has come."""
+        return math.ceil(self.steps - 1e-6)
+
+    def sample(self, before: Floats, newest: Floats) -> Floats:
+        """Return the sample at the target time, which may be between the two newest ones."""
+        share = 1.0 - (self.after - self.steps)
+        return newest if share > 1 - 1e-6 else interpolate(before, newest, share, self.space)
+
+    def error(self, a: Floats, b: Floats) -> Floats:
+        """Return the distance per channel; of poses, that of their positions."""
+        return np.asarray(self.distance(a, b)[: len(a)])
+
+
 def _score(
-    forecasts: Iterable[ForecastRecord], summary: SessionSummary, received: dict[int, float], steps: int
+    forecasts: Iterable[ForecastRecord], summary: SessionSummary, received: dict[int, float], truth: Truth
 ) -> None:
     """Compare every forecast with the sample that it was for."""
     pending: deque[ForecastRecord] = deque()
     times, errors, still, radius, latencies = [], [], [], [], []
     first = last = None
+    before: ForecastRecord | None = None
     for one in forecasts:
         first, last = one.time if first is None else first, one.time
         summary.samples += 1
@@ -168,13 +197,15 @@ def _score(
             summary.status[one.status] += 1
             latencies.append(one.sent_time - received.get(one.frame, np.nan))
         pending.append(one)
-        while steps and pending and pending[0].number <= one.number - steps:
+        while truth.steps and pending and pending[0].number <= one.number - truth.after:
             earlier = pending.popleft()
-            if earlier.number == one.number - steps:
+            if earlier.number == one.number - truth.after and before is not None:
+                sample = truth.sample(before.sample, one.sample)
                 times.append(one.time)
-                errors.append(np.linalg.norm(one.sample - earlier.position, axis=-1))
-                still.append(np.linalg.norm(one.sample - earlier.sample, axis=-1))
+                errors.append(truth.error(sample, earlier.position))
+                still.append(truth.error(sample, earlier.sample))
                 radius.append(earlier.radius)
+        before = one
     summary.seconds = (last or 0.0) - (first or 0.0)
     summary.latencies = _finite(latencies)
     if times:

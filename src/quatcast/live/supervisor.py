@@ -35,6 +35,7 @@ OPTIONS = {
     "rate": (int, float),
     "channels": list,
     "unit": str,
+    "space": str,
     "record": str,
     "view": bool,
     "host": str,

@@ -50,7 +50,7 @@ ERRORS = [
     (["compare", "--workers", "many"], "--workers"),
     (
         ["compare", "--data", "none.csv"],
-        "data: expected a source (extmarker, simulated) or a file; there is no file 'none.csv'",
+        "data: expected a source (broad, extmarker, simulated, tumours) or a file; there is no file 'none.csv'",
     ),
     (["compare", "--data", "extmarker", "--data-dir", "nowhere"], "nowhere: expected the 27 ExtMarker files, but"),
     (["compare", "--seconds", "30"], "recording 'sim-1-talk': expected at least 602 samples"),

@@ -65,7 +65,7 @@ def test_what_does_not_fit_is_refused():
 @pytest.mark.parametrize("scale_by", ["coordinate", "channel"])
 def test_scales_are_those_of_the_training_samples(scale_by):
     x = walk()
-    embedding = Embedding.fit(x, DELAYS, HORIZON, "displacement", scale_by, R)
+    embedding = Embedding.fit(x, DELAYS, [HORIZON], "displacement", scale_by, R)
     T, channels, dimensions = x.shape
     for c in range(channels):
         for i in range(dimensions):
@@ -79,17 +79,17 @@ def test_scales_are_those_of_the_training_samples(scale_by):
                 moved = [x[t, c, k] - x[t - delay, c, k] for t in range(delay, T) for k in shared]
                 assert scale[c, i] == pytest.approx(rms(moved))
             moved = [x[t, c, k] - x[t - HORIZON, c, k] for t in range(HORIZON, T) for k in shared]
-            assert embedding.target_scale[c, i] == pytest.approx(rms(moved))
+            assert embedding.target_scale[0, c, i] == pytest.approx(rms(moved))
 
 
 def test_what_never_moves_keeps_its_unit():
     x = walk()
     x[:, 0, 1] = 7.0
     x[:, 1] = [1.0, 2.0, 3.0]
-    embedding = Embedding.fit(x, DELAYS, HORIZON, "displacement", "coordinate", R)
-    assert embedding.input_scale[-1, 0, 1] == embedding.target_scale[0, 1] == 1.0
+    embedding = Embedding.fit(x, DELAYS, [HORIZON], "displacement", "coordinate", R)
+    assert embedding.input_scale[-1, 0, 1] == embedding.target_scale[0, 0, 1] == 1.0
     for scale_by in ("coordinate", "channel"):
-        embedding = Embedding.fit(x, DELAYS, HORIZON, "displacement", scale_by, R)
+        embedding = Embedding.fit(x, DELAYS, [HORIZON], "displacement", scale_by, R)
         assert np.all(embedding.input_scale[-1, 1] == 1.0)
         assert np.all(embedding.input_scale[:, 1] == 1.0)
         assert np.isfinite(embedding.input(x[list(DELAYS)])).all()
@@ -97,7 +97,7 @@ def test_what_never_moves_keeps_its_unit():
 
 def test_delays_and_horizons_beyond_the_training_samples_keep_their_unit():
     x = walk(samples=4)
-    embedding = Embedding.fit(x, (9, 1, 0), 20, "displacement", "channel", H)
+    embedding = Embedding.fit(x, (9, 1, 0), [20], "displacement", "channel", H)
     assert np.all(embedding.input_scale[0] == 1.0)
     assert np.all(embedding.input_scale[1] != 1.0)
     assert np.all(embedding.target_scale == 1.0)
@@ -107,7 +107,7 @@ def test_delays_and_horizons_beyond_the_training_samples_keep_their_unit():
 @pytest.mark.parametrize("target", ["position", "displacement"])
 def test_inputs_are_scaled_samples_or_displacements(target, algebra):
     x = walk()
-    embedding = Embedding.fit(x, DELAYS, HORIZON, target, "coordinate", algebra)
+    embedding = Embedding.fit(x, DELAYS, [HORIZON], target, "coordinate", algebra)
     window = np.stack([x[20 - delay] for delay in DELAYS])
     expected = []
     for n in range(len(DELAYS)):
@@ -133,36 +133,36 @@ def test_inputs_are_scaled_samples_or_displacements(target, algebra):
 )
 def test_a_target_stands_for_its_sample(algebra, target, scale_by, dimensions, seed):
     x = walk(dimensions, seed=seed)
-    embedding = Embedding.fit(x, DELAYS, HORIZON, target, scale_by, algebra)
+    embedding = Embedding.fit(x, DELAYS, [HORIZON], target, scale_by, algebra)
     np.testing.assert_allclose(
-        embedding.position(x[7], embedding.target_of(x[7], x[10])), x[10], rtol=1e-12, atol=1e-12
+        embedding.position(x[7], embedding.target_of(x[7], x[10:11])), x[10:11], rtol=1e-12, atol=1e-12
     )
     # If the target is the position, it does not matter where the input ended.
-    moved = embedding.target_of(x[8], x[10])
-    assert np.array_equal(moved, embedding.target_of(x[7], x[10])) == (target == "position")
+    moved = embedding.target_of(x[8], x[10][None])
+    assert np.array_equal(moved, embedding.target_of(x[7], x[10][None])) == (target == "position")
 
 
 @pytest.mark.parametrize("target", ["position", "displacement"])
 def test_turning_space_turns_the_numbers_when_a_channel_has_one_scale(target):
     x = walk()
     turn = nq.as_rotation_matrix(np.quaternion(0.3, -0.5, 0.7, 0.2).normalized())
-    plain = Embedding.fit(x, DELAYS, HORIZON, target, "channel", H)
-    turned = Embedding.fit(x @ turn.T, DELAYS, HORIZON, target, "channel", H)
+    plain = Embedding.fit(x, DELAYS, [HORIZON], target, "channel", H)
+    turned = Embedding.fit(x @ turn.T, DELAYS, [HORIZON], target, "channel", H)
     window = np.stack([x[20 - delay] for delay in DELAYS])
     for one, other in (
         (plain.input(window), turned.input(window @ turn.T)),
-        (plain.target_of(x[3], x[6]), turned.target_of(x[3] @ turn.T, x[6] @ turn.T)),
+        (plain.target_of(x[3], x[6][None]), turned.target_of(x[3] @ turn.T, (x[6] @ turn.T)[None])),
     ):
         np.testing.assert_allclose(turn @ one[1:], other[1:], atol=1e-12)
-    by_coordinate = Embedding.fit(x @ turn.T, DELAYS, HORIZON, target, "coordinate", H)
+    by_coordinate = Embedding.fit(x @ turn.T, DELAYS, [HORIZON], target, "coordinate", H)
     assert not np.allclose(
-        turn @ plain.target_of(x[3], x[6])[1:], by_coordinate.target_of(x[3] @ turn.T, x[6] @ turn.T)[1:]
+        turn @ plain.target_of(x[3], x[6][None])[1:], by_coordinate.target_of(x[3] @ turn.T, (x[6] @ turn.T)[None])[1:]
     )
 
 
 @pytest.mark.parametrize("scale_by", ["coordinate", "channel"])
 def test_what_never_moves_keeps_its_unit_though_its_mean_is_rounded(scale_by):
     x = np.full((300, 2, 3), (10.1, -33.3, 712.7))
-    embedding = Embedding.fit(x, as_delays(4), 3, "displacement", scale_by, H)
+    embedding = Embedding.fit(x, as_delays(4), [3], "displacement", scale_by, H)
     np.testing.assert_array_equal(embedding.input_scale[-1], np.ones((2, 3)))
     np.testing.assert_array_equal(embedding.input_scale, np.ones((4, 2, 3)))

@@ -17,24 +17,23 @@ from quatcast.forecasting.mixture import blend
 
 
 def best_by_trying_all(C, shrinkage):
-    """Value of min wᵀCw + r|w − 1/K|² over the simplex, from the best point of the interior of each of its faces."""
+    """Value of min wᵀCw + ρΣCₖₖwₖ² over the simplex, from the best point of the interior of each of its faces."""
     K = len(C)
-    r = shrinkage * min(C[k, k] for k in range(K))
     best = np.inf
     for size in range(1, K + 1):
         for face in itertools.combinations(range(K), size):
             # Stationary points of the Lagrangian on the plane Σw = 1.
             kkt = np.zeros((size + 1, size + 1))
-            kkt[:size, :size] = 2 * (C[np.ix_(face, face)] + r * np.eye(size))
+            kkt[:size, :size] = 2 * (C[np.ix_(face, face)] + shrinkage * np.diag([C[k, k] for k in face]))
             kkt[:size, size] = kkt[size, :size] = 1.0
-            found = np.linalg.lstsq(kkt, [*[2 * r / K] * size, 1.0], rcond=None)[0][:size]
+            found = np.linalg.lstsq(kkt, [*[0.0] * size, 1.0], rcond=None)[0][:size]
             if found.min() >= 0:
-                best = min(best, objective(np.bincount(face, found, K), C, r))
+                best = min(best, objective(np.bincount(face, found, K), C, shrinkage))
     return best
 
 
-def objective(w, C, r):
-    return w @ C @ w + r * np.sum((w - 1 / len(w)) ** 2)
+def objective(w, C, shrinkage):
+    return w @ C @ w + shrinkage * np.sum(np.diag(C) * w**2)
 
 
 @settings(deadline=None)
@@ -49,8 +48,7 @@ def test_weights_are_the_best_there_are(errors, common, shrinkage):
     assert w.min() >= 0
     assert w.sum() == pytest.approx(1)
     best = best_by_trying_all(C, shrinkage)
-    r = shrinkage * np.diag(C).min()
-    assert objective(w, C, r) <= best + 1e-6 * (best + 1e-6 * np.diag(C).max()) + 1e-12
+    assert objective(w, C, shrinkage) <= best + 1e-6 * (best + 1e-6 * np.diag(C).max()) + 1e-12
 
 
 def test_an_expert_left_out_too_early_is_taken_back():
@@ -60,11 +58,10 @@ def test_an_expert_left_out_too_early_is_taken_back():
         E = rng.normal(size=(6, 6)) @ rng.normal(size=(6, 18))
         C = E @ E.T
         w = blend(C, 0.01)
-        r = 0.01 * np.diag(C).min()
-        assert objective(w, C, r) <= best_by_trying_all(C, 0.01) * (1 + 1e-6)
+        assert objective(w, C, 0.01) <= best_by_trying_all(C, 0.01) * (1 + 1e-6)
         kept = np.arange(6)
         while True:
-            v = np.linalg.solve((C + r * np.eye(6))[np.ix_(kept, kept)], np.ones(len(kept)))
+            v = np.linalg.solve((C + 0.01 * np.diag(np.diag(C)))[np.ix_(kept, kept)], np.ones(len(kept)))
             if v.min() >= 0:
                 break
             kept = np.delete(kept, v.argmin())
@@ -74,9 +71,9 @@ def test_an_expert_left_out_too_early_is_taken_back():
 
 def test_weights_by_hand():
     np.testing.assert_allclose(blend(np.diag([1.0, 3.0]), 0.0), [0.75, 0.25], atol=1e-8)
-    np.testing.assert_allclose(blend(np.diag([1.0, 3.0]), 1e9), [0.5, 0.5], atol=1e-8)
-    # r = 1: minimise 2w² + 4(1 − w)² on the plane.
-    np.testing.assert_allclose(blend(np.diag([1.0, 3.0]), 1.0), [2 / 3, 1 / 3], atol=1e-8)
+    np.testing.assert_allclose(blend(np.array([[1.0, 1.5], [1.5, 3.0]]), 1e9), [0.75, 0.25], atol=1e-8)
+    # ρ = 1: minimise w² + 2w(1 − w) + 2(1 − w)² + (w² + 2(1 − w)²), so 4w² − 6w + 4 → w = 3/4.
+    np.testing.assert_allclose(blend(np.array([[1.0, 1.0], [1.0, 2.0]]), 1.0), [3 / 4, 1 / 4], atol=1e-8)
     np.testing.assert_allclose(blend(np.array([[1.0, 2.0], [2.0, 5.0]]), 0.0), [1, 0], atol=1e-8)
 
 
@@ -283,10 +280,21 @@ def test_a_member_that_warms_up_is_left_out(truth):
     late[:100] = np.nan
     errors = [late, noise(truth, 1), noise(truth, 2)]
     mixed, weights = run(truth, errors)
-    np.testing.assert_allclose(mixed[HORIZON:100], np.mean(errors[1:], axis=0)[HORIZON:100], atol=1e-12)
-    np.testing.assert_array_equal(weights[:100], np.full((100, 3, 3), 1 / 3))
-    assert not np.isclose(weights[100:], 1 / 3).all(axis=(-2, -1)).any()
+    alone, without = run(truth, errors[1:])
+    np.testing.assert_allclose(mixed[:100], alone[:100], atol=1e-12)
+    np.testing.assert_allclose(weights[HORIZON + 1 : 100, :, 1:], without[HORIZON + 1 : 100], atol=1e-12)
+    assert not weights[HORIZON + 1 : 100, :, 0].any()
     assert np.isfinite(mixed[100:]).all()
+
+
+def test_a_member_that_joins_counts_like_the_best_one_and_then_by_its_own_errors(truth):
+    errors = [noise(truth, seed, size) for seed, size in enumerate((0.5, 1.0, 4.0))]
+    errors[0][:300] = np.nan
+    _, weights = run(truth, errors, shrinkage=0.1)
+    joined = weights[301].mean(axis=0)
+    assert 0.25 < joined[0] < 0.65
+    assert joined[1] > joined[2]
+    assert weights[500, :, 0].min() > 0.6
 
 
 def test_without_any_forecast_there_is_none(truth):
@@ -360,7 +368,7 @@ def test_memory_is_flat(truth):
         ({"members": []}, "members: expected at least one"),
         (
             {"members": [Forecaster(RLS(), horizon=h) for h in (2, 3)]},
-            r"members: expected one horizon for all, got \[2, 3\]",
+            "members: expected the same horizons for all, got 2, 3",
         ),
         ({"members": [Forecaster(RLS(), horizon=2, labels="lookahead")]}, 'members: .*labels="causal"'),
         ({"members": [Forecaster(RLS(), horizon=2), RLS()]}, r"members\[1\]: expected horizon, begin, .* got RLS"),

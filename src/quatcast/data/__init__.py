@@ -5,6 +5,7 @@ CSV file, or loaded from a source that a user has registered. The rest of the li
 registry of sources, and does not depend on the origin of a recording.
 """
 
+from quatcast.data.broad_files import BROAD_CITATION, BROAD_URL, broad
 from quatcast.data.chaos import chaotic
 from quatcast.data.corruption import corrupt
 from quatcast.data.csv_files import read_csv, write_csv
@@ -14,14 +15,20 @@ from quatcast.data.registry import Source, find_source, register_source, sources
 from quatcast.data.simulation import simulated
 from quatcast.data.style import FileStyle
 from quatcast.data.timing import Timing
+from quatcast.data.tumour_files import TUMOUR_CITATION, TUMOUR_URL, tumours
 
 __all__ = [
+    "BROAD_CITATION",
+    "BROAD_URL",
     "CITATION",
+    "TUMOUR_CITATION",
+    "TUMOUR_URL",
     "Column",
     "FileStyle",
     "Recording",
     "Source",
     "Timing",
+    "broad",
     "chaotic",
     "corrupt",
     "extmarker",
@@ -30,5 +37,6 @@ __all__ = [
     "register_source",
     "simulated",
     "sources",
+    "tumours",
     "write_csv",
 ]

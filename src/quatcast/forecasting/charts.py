@@ -40,6 +40,21 @@ class Space(Checkpointable, ABC):
     ----------
     rate
         Sampling rate in Hz.
+
+    Examples
+    --------
+    A space of positive sizes, whose coordinates are logarithms:
+
+    >>> class Size(Vector):
+    ...     name, kinds = "size", ("size",)
+    ...     def to_coordinates(self, chart, sample):
+    ...         return np.log(sample)
+    ...     def from_coordinates(self, chart, coordinates, seconds=0.0):
+    ...         return np.exp(coordinates)
+    >>> space = Size(rate=10.0)
+    >>> y = space.to_coordinates(space.begin(1), np.array([[2.0, 8.0]]))
+    >>> space.from_coordinates(space.begin(1), y + np.log(2.0)).round(9)
+    array([[ 4., 16.]])
     """
 
     name: ClassVar[str]

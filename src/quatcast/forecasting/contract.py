@@ -247,6 +247,8 @@ def horizons_of(forecaster: Any) -> tuple[int, ...]:
 def positions_of(forecaster: Any, forecast: Any) -> Floats:
     """Return the positions (horizons, channels, dimensions) of any forecast; several runs count as their mean."""
     positions = np.asarray(forecast, dtype=float)
+    if positions.ndim < 2:
+        raise ValueError(f"expected a forecast of shape (channels, dimensions), got {positions.shape}")
     if getattr(forecaster, "horizons", None) is None:
         positions = positions[..., None, :, :]
     return positions.mean(axis=0) if positions.ndim == 4 else positions

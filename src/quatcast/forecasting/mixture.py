@@ -2,9 +2,10 @@
 
 At each sample every member forecasts; when the sample that was forecast arrives, the errors of all members are known.
 With E the matured errors of K members and C = Σ γᵃEEᵀ their covariance, in which older errors count less, the weights
-minimise the error that the mixture would have had, regularised towards equal weights:
+minimise the error that the mixture would have had, regularised towards weights by inverse power, which take no notice
+of correlations:
 
-    min wᵀCw + r·|w − 1/K|²,    Σw = 1,    w ≥ 0,    r = ρ·minₖ Cₖₖ.
+    min wᵀCw + ρ·Σₖ Cₖₖwₖ²,    Σw = 1,    w ≥ 0.
 
 Members with the same errors do not count twice, a member that fails loses its weight within seconds, and because
 weights lie between zero and one, the mixture is never much worse than its best member.
@@ -46,12 +47,11 @@ DISCOUNT = 0.25
 def blend(C: Floats, shrinkage: float) -> Floats:
     """Return the weights (…, K) for error covariances C (…, K, K); see the module.
 
-    With A = C + r, the weights are v/Σv for the v ≥ 0 that minimises vᵀAv/2 − Σv: on the plane Σw = 1 the
-    regularisation towards equal weights is r·|w|² up to a constant. Usually all weights are positive; otherwise the
-    positive ones are found by principal pivoting: solve for the active members, then move the last violating one to
-    the other side, that is, an active one below zero or an inactive one that would lower the error. Errors are measured
-    in units of each member's own, so that a member that is a billion times better than the others is not lost in
-    rounding.
+    With A = C + ρ·diag(C), the weights are v/Σv for the v ≥ 0 that minimises vᵀAv/2 − Σv. Usually all weights are
+    positive; otherwise the positive ones are found by principal pivoting: solve for the active members, then move the
+    last violating one to the other side, that is, an active one below zero or an inactive one that would lower the
+    error. Errors are measured in units of each member's own, so that a member that is a billion times better than the
+    others is not lost in rounding.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def blend(C: Floats, shrinkage: float) -> Floats:
     array([1., 0.])
     """
     power = np.diagonal(C, axis1=-2, axis2=-1)
-    A = C + shrinkage * power.min(axis=-1)[..., None, None] * np.eye(power.shape[-1])
+    A = C + shrinkage * power[..., None] * np.eye(power.shape[-1])
     size = np.sqrt(np.diagonal(A, axis1=-2, axis2=-1))
     largest = size.max(axis=-1, keepdims=True)
     size = np.where(largest > 0, np.maximum(size, NEGLIGIBLE * largest), 1.0)
@@ -132,7 +132,7 @@ class Mixture(OnlineForecaster):
     memory
         Number of samples over which errors are forgotten: γ = 1 − 1/memory.
     shrinkage
-        ρ, strength of the regularisation towards equal weights; one number, or one per horizon.
+        ρ, strength of the regularisation towards weights by inverse power; one number, or one per horizon.
     learn_first
         Weigh the members by the errors of the newest sample before answering. By default the answer comes first.
 

@@ -9,8 +9,8 @@ rotating inputs and targets. Three answer within the first seconds:
 The others begin once the scales of the signal are known:
 
 - quaternion recurrent networks, trained by exact RTRL and replay under the correntropy criterion;
-- random quaternion neurons with a refitted readout, and a refitted linear ridge regression;
-- kernel ridge regressions over a short and a long past, and the mean of what followed similar moments.
+- random quaternion neurons with a refitted readout;
+- a kernel ridge regression over a short past, and the mean of what followed similar moments, over a long one.
 
 A mixture weighs them by their recent matured errors. docs/recommended.md describes how they were chosen.
 
@@ -29,7 +29,7 @@ from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.linear import AdaptiveLinear
 from quatcast.forecasting.mixture import Mixture
 from quatcast.forecasting.velocity import DampedVelocity
-from quatcast.learners import QELM, QRNN, KernelRidge, Learner, LocalAverage, Ridge
+from quatcast.learners import QELM, QRNN, KernelRidge, Learner, LocalAverage
 from quatcast.training.losses import MCC
 from quatcast.training.optimizers import Adam
 
@@ -66,7 +66,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
     Examples
     --------
     >>> len(experts(horizon=5, rate=10.0).members)
-    10
+    7
     """
     ahead = tuple(sorted(horizons or (horizon,)))
     second = max(1, round(rate))
@@ -95,18 +95,15 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         replay=Replay(updates=2, batch=24, window=6, memory=max(6, round(MEMORY * rate))),
     )
     members: list[OnlineForecaster] = [
-        DampedVelocity(horizon, (1, 4), horizons=horizons),
+        DampedVelocity(horizon, (1, 2, 4, 8, 16), horizons=horizons),
         AdaptiveLinear(horizon, 12, memory=600, horizons=horizons),
         AdaptiveLinear(horizon, 24, memory=2000, horizons=horizons),
         member(network, range(12)),
         member(QELM(50, regularization=50.0, refit=second, seeds=[1, 2]), range(12)),
-        member(QELM(50, regularization=100.0, refit=second, seeds=[6]), LONG),
-        member(Ridge(regularization=30.0, refit=second), range(12)),
         member(KernelRidge(width=3.0, regularization=0.1), range(6)),
-        member(KernelRidge(width=1.7, regularization=0.3), LONG),
         member(LocalAverage(bandwidth=0.1), LONG),
     ]
     memory = round(ERRORS * max(rate, 10.0))
-    # About memory/h of the errors in memory are independent: the fewer, the more equal the weights.
+    # About memory/h of the errors in memory are independent: the fewer, the less their correlations count.
     shrinkage = [min(0.5, max(0.05, 10.0 * h / memory)) for h in ahead]
     return Mixture(members, memory=memory, shrinkage=shrinkage, learn_first=learn_first)

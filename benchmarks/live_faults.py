@@ -139,7 +139,7 @@ class Udp(Line):
         async with listening(f"udp://127.0.0.1:0?stream=chest{'&checksum' * self.checksum}") as source:
             loop = asyncio.get_running_loop()
             transport, _ = await loop.create_datagram_endpoint(asyncio.DatagramProtocol, remote_addr=source.address)
-            self._transport, self._socket = transport, source._transport.get_extra_info("socket")
+            self._transport, self._socket = transport, source._socket
             yield source
             transport.close()
 

@@ -105,7 +105,7 @@ def test_the_forecast_has_left_this_machine_before_learning_begins() -> None:
         open_sink(f"tcp://127.0.0.1:{listener.getsockname()[1]}", "chest"),
     ]
     entries: list[Any] = [0.3, accept, 0.1, *(frame(i) for i in range(20))]
-    service = Service(Pipeline(SETTINGS, build), Given(entries), sinks)
+    service = Service(Pipeline(SETTINGS, build), Given(entries, realtime=False), sinks)
     asyncio.run(service.run())
     for one in (udp, listener, *accepted):
         one.close()
@@ -189,6 +189,39 @@ def test_latency_to_act_counts_as_lateness_and_sets_the_horizon() -> None:
     assert {one.status for one in sent} == {"hold"}
 
 
+def test_machine_that_cannot_keep_up_forecasts_instead_of_learning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Samples that have waited are answered and not learnt from, and recovery and replay know which they were."""
+    monkeypatch.setattr(Service, "_is_behind", lambda self, one: 40 <= one.sequence < 70)
+    session = Session(tmp_path, SETTINGS, print)
+    source = Given([frame(i) for i in range(100)], realtime=False)
+    service = Service(Pipeline(SETTINGS, build_cheap), source, session=session)
+    summary = asyncio.run(service.run())
+    assert summary.unlearnt == 30
+    for path in tmp_path.glob("checkpoint-*"):
+        path.unlink()
+    again, pipeline = Session(tmp_path, SETTINGS, print), Pipeline(SETTINGS, build_cheap)
+    assert again.recover(pipeline).replayed == 100
+    again.close()
+    assert replay_session(tmp_path, build_cheap).different == []
+    mine, theirs = (one.forecaster.forecast(POSITIONS[100]) for one in (service.pipeline, pipeline))
+    assert np.isfinite(mine.position).all()
+    assert np.array_equal(mine.position, theirs.position)
+
+
+def test_samples_that_have_waited_are_not_learnt_from() -> None:
+    class Old(Given):
+        async def frames(self) -> AsyncIterator[Frame]:
+            async for one in super().frames():
+                yield replace(one, received=one.received - 0.3)
+
+    summary, _ = serve(Old([frame(i) for i in range(5)]))
+    assert summary.unlearnt == 5
+    summary, _ = serve(Given([frame(i) for i in range(5)], realtime=False))
+    assert summary.unlearnt == 0
+
+
 def test_checkpoints_are_written_while_the_stream_goes_on(tmp_path: Path) -> None:
     session = Session(tmp_path, SETTINGS, print)
     entries: list[Any] = [entry for i in range(40) for entry in (frame(i), 0.01)]
@@ -240,7 +273,7 @@ def test_failure_within_a_sample_leaves_the_last_good_checkpoint(tmp_path: Path)
     session = Session(tmp_path, SETTINGS, print)
     cheap = build_cheap((0.5,), 10.0, ("lower", "upper", "chest"))
     build = lambda *_: Broken(cheap.forecaster, rate=10.0)  # noqa: E731
-    service = Service(Pipeline(SETTINGS, build), Given([frame(i) for i in range(20)]), session=session)
+    service = Service(Pipeline(SETTINGS, build), Given([frame(i) for i in range(20)], realtime=False), session=session)
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(service.run())
     assert checkpoints(tmp_path) == []

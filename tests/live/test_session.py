@@ -37,6 +37,7 @@ FRAMES = list(stream())
 def forecasts(pipeline: Pipeline, frames: list[Frame], session: Session | None = None) -> list[bytes]:
     """The bits of every forecast."""
     made = []
+    finite: list[bool] = []
     for one in frames:
         if session is not None:
             session.record_frame(one, pipeline.frames + 1)
@@ -45,8 +46,11 @@ def forecasts(pipeline: Pipeline, frames: list[Frame], session: Session | None =
             pipeline.learn()
             if session is not None:
                 session.record_forecast(pipeline.to_frame(forecast, sample, 0.0), pipeline.frames)
+            finite.append(bool(np.isfinite(forecast.radius).all()))
             status = f"{sample.number} {forecast.status} {forecast.reason}".encode()
             made.append(forecast.position.tobytes() + forecast.radius.tobytes() + status)
+    if frames is FRAMES:
+        assert sum(finite) > len(FRAMES) / 3  # what is compared below are numbers
     return made
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import socket
+import sys
+import time
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 from network import TOKEN, collect, free_port, made_forecast, run, same, until
 
+from quatcast.live.clock import now
 from quatcast.live.frames import Frame
 from quatcast.live.messages import MAX_MESSAGE, parse_forecast, sample_message
 from quatcast.live.transports import limits, links, open_sink, open_source
@@ -125,11 +128,31 @@ def test_checksums() -> None:
     run(main())
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells times of arrival")
+def test_udp_time_of_arrival_contains_the_wait() -> None:
+    """The loop is busy for 0.3 s while datagrams arrive; the system has noted when they did."""
+
+    async def main() -> None:
+        async with open_source("udp://127.0.0.1:0", "s") as source:
+            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            frames = aiter(source.frames())
+            for _ in range(3):
+                sender.sendto(b"1,2,3", source.address)
+                time.sleep(0.1)
+            waited = [now() - (await anext(frames)).received for _ in range(3)]
+            sender.close()
+            assert 0.25 < waited[0] < 2.0
+            assert 0.05 < waited[0] - waited[1] < 1.0
+            assert 0.05 < waited[1] - waited[2] < 1.0
+
+    run(main())
+
+
 def test_udp_rate_is_bounded() -> None:
     async def main() -> None:
         async with open_source("udp://127.0.0.1:0", "s") as source:
             for _ in range(UDP_BURST + 5000):
-                source.datagram_received(b"1,2,3", ("127.0.0.1", 5))
+                source.datagram_received(b"1,2,3", ("127.0.0.1", 5), 0.0)
             assert source.refused["rate"] >= 1000
             assert source.refused["overflow"] < UDP_BURST + 5000
 

@@ -112,11 +112,11 @@ def test_at_most_thirty_updates_per_second():
                 k += 1
                 await asyncio.sleep(0.002)
             _, rows = drain(viewer)
-            return len(rows), k
+            return len(rows), k, time.monotonic() - begun
 
-    updates, published = asyncio.run(watch())
-    assert published > 100
-    assert 15 <= updates <= 32
+    updates, published, seconds = asyncio.run(watch())
+    assert published > updates > 3
+    assert updates <= 30 * seconds + 2
 
 
 def test_what_is_pending_is_sent_even_if_nothing_follows():

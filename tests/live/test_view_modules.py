@@ -25,7 +25,8 @@ CHART = """(async () => {
   const theme = { name: "test", font: "sans-serif", holdWash: "#000", ...black };
   chart.draw({
     from: 1e9, now: 1e9 + 30, to: 1e9 + 31, start: 0, end: n, time, gap: 0.5, theme, path: [],
-    lanes: [{ label: "x", group: 0, measured: columns[0], forecast: columns[1] }], ahead: new Float32Array(n).fill(0.5),
+    lanes: [{ label: "x", group: 0, banded: true, measured: columns[0], forecast: columns[1] }],
+    ahead: new Float32Array(n).fill(0.5),
     radius: new Float32Array(n).fill(NaN), filled: new Uint8Array(n), status: new Uint8Array(n).fill(1),
   });
   const { width, height } = chart.traces;

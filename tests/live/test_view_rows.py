@@ -39,7 +39,10 @@ def test_round_trip(frame):
     for index, point in enumerate(points):
         np.testing.assert_array_equal(row["position"][index], point.position)
         np.testing.assert_array_equal(row["radius"][index], point.radius)
-        assert STATUSES[row["status"][index]] == point.status
+        statuses = {point.status, frame.status}
+        assert STATUSES[row["status"][index]] == next(
+            status for status in ("hold", "degraded", "warming up", "ok") if status in statuses
+        )
         assert abs(row["ahead"][index] - (point.target_time - frame.time)) < 1e-6
 
 

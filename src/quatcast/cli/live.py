@@ -82,6 +82,7 @@ def run(
     summary = asyncio.run(serve(plan, _tell))
     _tell(
         f"{summary.frames} samples, {summary.forecasts} forecasts sent, {summary.holds} of them hold"
+        + (f"; nothing learnt from {summary.unlearnt}, this machine is too busy" if summary.unlearnt else "")
         + _counted(summary.counts, summary.refused)
     )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -97,7 +97,9 @@ class OnlineForecaster(Checkpointable, ABC):
     """
 
     horizon: int
-    """Samples from the newest sample to the one that is forecast."""
+    """Samples from the newest sample to the one that is forecast; the longest one if there are several."""
+    horizons: Sequence[int] | None = None
+    """Several horizons in samples, for a forecaster that answers for all of them; None for one that does not."""
 
     @abstractmethod
     def begin(self, shape: tuple[int, int]) -> None:
@@ -118,8 +120,9 @@ class OnlineForecaster(Checkpointable, ABC):
         Returns
         -------
         forecast
-            Positions (channels, dimensions), after a run axis if there are several runs; NaN while there is no
-            forecast. An object that `numpy.asarray` converts to positions will do.
+            Positions (channels, dimensions), after an axis of horizons if there are several, after a run axis if there
+            are several runs; NaN while there is no forecast. An object that `numpy.asarray` converts to positions will
+            do.
         """
 
     @abstractmethod
@@ -152,8 +155,7 @@ class OnlineForecaster(Checkpointable, ABC):
             made = np.asarray(made)
             if t == 0:
                 forecasts = np.full((*made.shape[:-2], *x.shape), np.nan)
-            if t + self.horizon < len(x):
-                forecasts[..., t + self.horizon, :, :] = made
+            place(forecasts, made, t, self)
         return Forecasts(forecasts, np.full(len(x), np.nan), self.horizon, "causal", 0)
 
     def _rows(self, x: Floats) -> Iterator[Any]:
@@ -236,10 +238,30 @@ def satisfies_contract(candidate: Any) -> bool:
     return methods and isinstance(getattr(candidate, "horizon", None), int | np.integer)
 
 
-def positions_of(forecast: Any) -> Floats:
-    """Return the positions (channels, dimensions) of any forecast; several runs count as their mean."""
+def horizons_of(forecaster: Any) -> tuple[int, ...]:
+    """Return the horizons of any forecaster that satisfies the contract, the shortest first."""
+    given = getattr(forecaster, "horizons", None)
+    return (int(forecaster.horizon),) if given is None else tuple(sorted(int(h) for h in given))
+
+
+def positions_of(forecaster: Any, forecast: Any) -> Floats:
+    """Return the positions (horizons, channels, dimensions) of any forecast; several runs count as their mean."""
     positions = np.asarray(forecast, dtype=float)
-    return positions.mean(axis=0) if positions.ndim == 3 else positions
+    if getattr(forecaster, "horizons", None) is None:
+        positions = positions[..., None, :, :]
+    return positions.mean(axis=0) if positions.ndim == 4 else positions
+
+
+def place(forecasts: Floats, made: Floats, t: int, forecaster: Any) -> None:
+    """Write what was forecast at sample t to the rows of the samples that it is for, (…, T, channels, dimensions)."""
+    T = forecasts.shape[-3]
+    if getattr(forecaster, "horizons", None) is None:
+        if t + forecaster.horizon < T:
+            forecasts[..., t + forecaster.horizon, :, :] = made
+        return
+    for i, h in enumerate(horizons_of(forecaster)):
+        if t + h < T:
+            forecasts[..., i, t + h, :, :] = made[..., i, :, :]
 
 
 def mark_of(forecaster: Any) -> Any:

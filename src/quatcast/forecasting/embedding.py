@@ -90,7 +90,7 @@ class Embedding(State):
     input_scale
         (delays, channels, dimensions), by which each sample of an input is divided.
     target_scale
-        (channels, dimensions), by which a target is divided.
+        (horizons, channels, dimensions), by which targets are divided.
     """
 
     algebra: Algebra
@@ -101,7 +101,13 @@ class Embedding(State):
 
     @classmethod
     def fit(
-        cls, training: Floats, delays: Sequence[int], horizon: int, target: Target, scale_by: ScaleBy, algebra: Algebra
+        cls,
+        training: Floats,
+        delays: Sequence[int],
+        horizons: Sequence[int],
+        target: Target,
+        scale_by: ScaleBy,
+        algebra: Algebra,
     ) -> Embedding:
         """Fit the scales to training samples (T, channels, dimensions).
 
@@ -127,9 +133,9 @@ class Embedding(State):
         center = _mean(training)
         spread = size(training - center)
         if target == "position":
-            return cls(algebra, target, center, np.stack([spread] * len(delays)), spread)
+            return cls(algebra, target, center, np.stack([spread] * len(delays)), np.stack([spread] * len(horizons)))
         input_scale = np.stack([size(moved(delay - delays[-1])) for delay in delays[:-1]] + [spread])
-        return cls(algebra, target, center, input_scale, size(moved(horizon)))
+        return cls(algebra, target, center, input_scale, np.stack([size(moved(h)) for h in horizons]))
 
     def input(self, window: Floats) -> Floats:
         """Return the stacked input (d, m) of samples (delays, channels, dimensions), the newest last."""
@@ -142,13 +148,20 @@ class Embedding(State):
         return encode(self.algebra, self._limited(scaled))
 
     def target_of(self, origin: Floats, x: Floats) -> Floats:
-        """Return the sample x as the stacked target (d, p) of an input whose newest sample is `origin`."""
+        """Return samples x (horizons, channels, dimensions) as the stacked target (d, p) of an input.
+
+        `origin` is the newest sample of the input.
+        """
         return encode(self.algebra, self._limited((x - self._zero(origin)) / self.target_scale))
 
     def position(self, origin: Floats, output: Floats) -> Floats:
-        """Return the position that a stacked output stands for, given an input whose newest sample is `origin`."""
-        scaled = decode(self.algebra, output, *origin.shape)
-        return scaled * self.target_scale + self._zero(origin)
+        """Return the positions (…, horizons, channels, dimensions) that a stacked output (…, d, p) stands for.
+
+        `origin` is the newest sample of the input.
+        """
+        horizons, channels, dimensions = self.target_scale.shape
+        scaled = decode(self.algebra, output, horizons * channels, dimensions)
+        return scaled.reshape(*scaled.shape[:-2], *self.target_scale.shape) * self.target_scale + self._zero(origin)
 
     def within_limits(self, stacked: Floats) -> bool:
         """Whether no number of a stacked input or target was limited."""

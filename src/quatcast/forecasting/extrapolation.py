@@ -33,13 +33,13 @@ def as_horizons(horizon: int, horizons: Sequence[int] | None) -> tuple[int, ...]
 
     Examples
     --------
-    >>> as_horizons(5, None), as_horizons(5, [10, 5, 1])
+    >>> as_horizons(5, None), as_horizons(10, [10, 5, 1])
     ((5,), (1, 5, 10))
     """
     given = (horizon,) if horizons is None else tuple(horizons)
     values = {as_horizon(value) for value in given}
-    if as_horizon(horizon) not in values or len(values) < len(given):
-        raise ValueError(f"horizons: expected different numbers, {horizon} among them, got {horizons!r}")
+    if as_horizon(horizon) not in values or len(values) < len(given) or horizon < max(values):
+        raise ValueError(f"horizons: expected different numbers, {horizon} the largest of them, got {horizons!r}")
     return tuple(sorted(values))
 
 

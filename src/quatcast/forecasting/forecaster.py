@@ -22,8 +22,17 @@ from numpy.typing import ArrayLike
 from quatcast.algebra import fetch
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.engine.threads import one_thread
-from quatcast.forecasting.contract import ForecasterState, Forecasts, Labels, OnlineForecaster, as_recording
+from quatcast.forecasting.contract import (
+    ForecasterState,
+    Forecasts,
+    Labels,
+    OnlineForecaster,
+    as_recording,
+    horizons_of,
+    place,
+)
 from quatcast.forecasting.embedding import Embedding, ScaleBy, Target, as_delays
+from quatcast.forecasting.extrapolation import as_horizons
 from quatcast.learners.base import Learner, StackedStep
 from quatcast.learners.persistence import Persistence
 from quatcast.typing import Bools, Floats
@@ -51,10 +60,9 @@ class Tracking(ForecasterState):
         Samples that have arrived and have not been taken in, oldest first.
     line
         The last samples, for inputs.
-    inputs, origins
-        Inputs that the learner has not learnt from, and the newest sample of each; at most horizon + 1.
-    observed
-        Which channels of the newest sample were observed.
+    inputs, origins, observed
+        Inputs that the learner has not learnt from, the newest sample of each, and which of its channels were observed;
+        at most horizon + 1.
     weight
         Kernel weight of the last target, per run; NaN if there was none.
     truncated
@@ -66,7 +74,7 @@ class Tracking(ForecasterState):
     line: SlidingWindow
     inputs: deque[Floats]
     origins: deque[Floats]
-    observed: Bools
+    observed: deque[Bools]
     weight: Floats
     truncated: int
 
@@ -80,6 +88,9 @@ class Forecaster(OnlineForecaster):
         Learner that predicts and learns.
     horizon
         h, number of samples ahead.
+    horizons
+        Several horizons to forecast at once, `horizon` the longest of them; by default that one alone. All are learnt
+        from inputs whose targets have arrived for the longest one.
     lags
         Samples that make an input: a number l of successive samples, or a list of delays.
     labels
@@ -115,6 +126,7 @@ class Forecaster(OnlineForecaster):
         learner: Learner,
         *,
         horizon: int,
+        horizons: Sequence[int] | None = None,
         lags: int | Sequence[int] = 30,
         labels: Labels = "causal",
         target: Target = "position",
@@ -132,18 +144,26 @@ class Forecaster(OnlineForecaster):
         ):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {', '.join(map(repr, known))}, got {value!r}")
-        for name, number in (("horizon", horizon), ("train", train)):
-            if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
-                raise ValueError(f"{name}: expected a positive whole number of samples, got {number!r}")
+        if not isinstance(train, int | np.integer) or isinstance(train, bool) or train < 1:
+            raise ValueError(f"train: expected a positive whole number of samples, got {train!r}")
+        as_horizons(horizon, horizons)
+        if horizons is not None and labels == "lookahead":
+            raise ValueError('horizons: expected labels="causal" with several horizons')
         if catch_up is not None and (not isinstance(catch_up, int | np.integer) or catch_up < 2):
             raise ValueError(f"catch_up: expected at least 2 samples, or None for all at once, got {catch_up!r}")
         if isinstance(learner, Persistence) and target == "displacement":
             raise ValueError('target: Persistence forecasts positions; use target="position" with it')
         self.learner, self.horizon, self.labels, self.target = learner, int(horizon), labels, target
+        self.horizons = horizons
         self.delays = as_delays(lags)
         self.lags, self.scale_by, self.train = list(self.delays), scale_by, int(train)
         self.catch_up = None if catch_up is None else int(catch_up)
         self.learn_first = learn_first
+
+    @property
+    def warmup(self) -> int:
+        """Number of samples until the first forecast, if inputs are not longer than the training."""
+        return self.train + (0 if self.catch_up is None else -(-self.train // (self.catch_up - 1)))
 
     # The online contract.
 
@@ -216,14 +236,14 @@ class Forecaster(OnlineForecaster):
         self.begin((x.shape[1], x.shape[2]), fitted if known else None)
         h, everything = self.horizon, np.ones(x.shape[1], dtype=bool)
         runs = (self.learner.runs,) if self.learner.runs else ()
-        forecasts, weights = np.full((*runs, *x.shape), np.nan), np.full((*runs, len(x)), np.nan)
+        path = () if self.horizons is None else (len(self.horizons),)
+        forecasts, weights = np.full((*runs, *path, *x.shape), np.nan), np.full((*runs, len(x)), np.nan)
         with one_thread(), np.errstate(over="ignore", invalid="ignore"):
             for t, row in enumerate(x):
                 if self.labels == "causal":
                     made = self.forecast(row, everything)
                     self.learn()
-                    if t + h < len(x):
-                        forecasts[..., t + h, :, :] = made
+                    place(forecasts, made, t, self)
                     if isinstance(self.state, Tracking) and not self.state.waiting:
                         weights[..., t] = self.state.weight
                 elif t + h < len(x):
@@ -249,15 +269,16 @@ class Forecaster(OnlineForecaster):
         algebra = self.learner.algebra
         channels, dimensions = training.shape[1:]
         count = channels * (dimensions if algebra.dimension == 1 else 1)
-        self.learner.begin(count * len(self.delays), count)
+        horizons = horizons_of(self)
+        self.learner.begin(count * len(self.delays), count * len(horizons))
         self.state = Tracking(
             shape=(channels, dimensions),
-            embedding=Embedding.fit(training, self.delays, self.horizon, self.target, self.scale_by, algebra),
+            embedding=Embedding.fit(training, self.delays, horizons, self.target, self.scale_by, algebra),
             waiting=waiting,
             line=SlidingWindow(self.delays[0] + 1),
             inputs=deque(maxlen=self.horizon + 1),
             origins=deque(maxlen=self.horizon + 1),
-            observed=np.ones(channels, dtype=bool),
+            observed=deque(maxlen=self.horizon + 1),
             weight=np.full(self.learner.runs or (), np.nan),
             truncated=0,
         )
@@ -281,23 +302,26 @@ class Forecaster(OnlineForecaster):
         """Take in a sample and build the input that ends with it."""
         state = self._tracking
         state.line.append(x)
-        state.observed = observed
         if len(state.line) == state.line.capacity:
             window = state.line.rows[self.delays[0] - np.asarray(self.delays)]
             state.inputs.append(state.embedding.input(window))
             state.origins.append(x)
+            state.observed.append(observed)
 
     def _learn_newest(self) -> None:
-        """Learn from the newest sample, which is the target of the oldest input."""
+        """Learn from the newest sample, which is the last target of the oldest input."""
         state = self._tracking
         if len(state.inputs) > self.horizon:
-            step = self._learn(state.inputs[0], state.origins[0], state.origins[-1], state.observed)
+            ahead = horizons_of(self)
+            targets = np.stack([state.origins[h] for h in ahead])
+            observed = np.concatenate([state.observed[h] for h in ahead])
+            step = self._learn(state.inputs[0], state.origins[0], targets, observed)
             state.truncated += step.truncated
-            state.inputs.popleft()
-            state.origins.popleft()
+            for waiting in (state.inputs, state.origins, state.observed):
+                waiting.popleft()
 
     def _learn(self, u: Floats, origin: Floats, x: Floats, observed: Bools) -> StackedStep:
-        """Learn that the input u, whose newest sample is `origin`, led to the sample x."""
+        """Learn that the input u, whose newest sample is `origin`, led to samples x (horizons, …)."""
         state = self._tracking
         target = state.embedding.target_of(origin, x)
         if not (state.embedding.within_limits(u) and state.embedding.within_limits(target)):
@@ -323,16 +347,20 @@ class Forecaster(OnlineForecaster):
         state = self._tracking
         if not state.inputs:
             return self._nothing(), state.weight
-        step = self._learn(state.inputs[-1], x, target, everything)
+        step = self._learn(state.inputs[-1], x, target[None], everything)
         state.truncated += step.truncated
         return self._position(x, step.prediction), state.weight
 
     def _position(self, origin: Floats, output: Any) -> Floats:
         position = self._tracking.embedding.position(origin, fetch(output))
+        if self.horizons is None:
+            position = position[..., 0, :, :]
         return position if self.learner.runs else position[0]
 
     def _nothing(self) -> Floats:
-        return np.full((self.learner.runs, *self.state.shape) if self.learner.runs else self.state.shape, np.nan)
+        runs = (self.learner.runs,) if self.learner.runs else ()
+        path = () if self.horizons is None else (len(self.horizons),)
+        return np.full((*runs, *path, *self.state.shape), np.nan)
 
     @property
     def _tracking(self) -> Tracking:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.forecasting.contract import ForecasterState
-from quatcast.forecasting.extrapolation import CLIP, TINY, as_horizon
+from quatcast.forecasting.extrapolation import CLIP, TINY, as_horizons
 from quatcast.forecasting.velocity import MotionForecaster
 from quatcast.typing import Bools, Counts, Floats
 
@@ -84,6 +84,8 @@ class Kalman(MotionForecaster):
         ρ of each filter.
     memory
         Number of samples after which an error counts 1/e.
+    horizons
+        Several horizons to forecast, `horizon` the longest of them; by default that one alone.
 
     Examples
     --------
@@ -106,8 +108,10 @@ class Kalman(MotionForecaster):
         *,
         ratios: Sequence[float] = RATIOS,
         memory: float = 500.0,
+        horizons: Sequence[int] | None = None,
     ) -> None:
-        self.horizon = as_horizon(horizon)
+        as_horizons(horizon, horizons)
+        self.horizon, self.horizons = int(horizon), horizons
         if model not in ("velocity", "acceleration"):
             raise ValueError(f"model: expected 'velocity' or 'acceleration', got {model!r}")
         if not ratios or not all(np.isfinite(ratio) and ratio > 0 for ratio in ratios):

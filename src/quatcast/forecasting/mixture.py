@@ -8,6 +8,9 @@ minimise the error that the mixture would have had, regularised towards equal we
 
 Members with the same errors do not count twice, a member that fails loses its weight within seconds, and because
 weights lie between zero and one, the mixture is never much worse than its best member.
+
+Members may begin to forecast at different times. One that joins is taken for a near copy of the best one so far, and
+what is known of all counts less from then on, so that its own errors decide soon.
 """
 
 from __future__ import annotations
@@ -18,11 +21,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quatcast.forecasting.contract import (
     LARGEST,
     ForecasterState,
     OnlineForecaster,
+    horizons_of,
     mark_of,
     positions_of,
     rewind_to,
@@ -32,6 +37,10 @@ from quatcast.typing import Bools, Floats
 
 NEGLIGIBLE = 1e-9
 """Relative tolerance."""
+ALIKE = 0.9
+"""Correlation that the errors of a member that joins are assumed to have with those of the best member so far."""
+DISCOUNT = 0.25
+"""Factor by which earlier errors count less once a member has joined."""
 
 
 def blend(C: Floats, shrinkage: float) -> Floats:
@@ -92,13 +101,14 @@ class MixtureState(ForecasterState):
     sample, observed
         The newest sample, and which of its channels were observed.
     made
-        Forecasts (K, channels, dimensions) of all members, of the samples that have not arrived and the newest one.
+        Forecasts (K, horizons, channels, dimensions) of all members, made at the newest sample and those before it, as
+        far back as the longest horizon.
     covariance
-        C, (channels, K, K).
+        C, (horizons, channels, K, K).
     weights
-        (channels, K), equal until errors are known.
-    judged
-        Whether errors of all members have been seen.
+        (horizons, channels, K), equal until errors are known.
+    joined
+        (horizons, K), True for members whose errors are in C.
     """
 
     sample: Floats
@@ -106,7 +116,7 @@ class MixtureState(ForecasterState):
     made: deque[Floats]
     covariance: Floats
     weights: Floats
-    judged: bool
+    joined: Bools
 
 
 class Mixture(OnlineForecaster):
@@ -122,7 +132,7 @@ class Mixture(OnlineForecaster):
     memory
         Number of samples over which errors are forgotten: γ = 1 − 1/memory.
     shrinkage
-        ρ, strength of the regularisation towards equal weights.
+        ρ, strength of the regularisation towards equal weights; one number, or one per horizon.
     learn_first
         Weigh the members by the errors of the newest sample before answering. By default the answer comes first.
 
@@ -150,7 +160,7 @@ class Mixture(OnlineForecaster):
         members: Sequence[OnlineForecaster],
         *,
         memory: int = 300,
-        shrinkage: float = 0.1,
+        shrinkage: float | Sequence[float] = 0.1,
         learn_first: bool = False,
     ) -> None:
         self.members = list(members)
@@ -159,46 +169,53 @@ class Mixture(OnlineForecaster):
         for i, member in enumerate(self.members):
             if not satisfies_contract(member):
                 raise ValueError(f"members[{i}]: expected horizon, begin, forecast and learn, got {member!r}")
-        horizons = [member.horizon for member in self.members]
+        horizons = [horizons_of(member) for member in self.members]
         if len(set(horizons)) > 1:
-            raise ValueError(f"members: expected one horizon for all, got {horizons}")
+            given = ", ".join(str(h[0] if len(h) == 1 else list(h)) for h in horizons)
+            raise ValueError(f"members: expected the same horizons for all, got {given}")
         if any(getattr(member, "labels", "causal") != "causal" for member in self.members):
             raise ValueError('members: expected labels="causal", because only errors that have arrived can weigh them')
-        if memory < 1 or not shrinkage >= 0:
+        if memory < 1 or not np.all(np.asarray(shrinkage) >= 0) or np.size(shrinkage) not in (1, len(horizons[0])):
             raise ValueError(f"mixture: expected memory >= 1 and shrinkage >= 0, got {memory!r} and {shrinkage!r}")
         self.memory, self.shrinkage, self.learn_first = memory, shrinkage, learn_first
-        self.horizon = self.members[0].horizon
+        self.horizon, self.horizons = self.members[0].horizon, getattr(self.members[0], "horizons", None)
 
     @property
     def weights(self) -> Floats:
-        """Weights (channels, K) of the members; see `MixtureState`."""
-        return self.state.weights.copy()
+        """Weights (channels, K) of the members, after an axis of horizons if there are several."""
+        return self.state.weights[0].copy() if self.horizons is None else self.state.weights.copy()
+
+    @property
+    def warmup(self) -> int:
+        """Number of samples until all members forecast."""
+        return max(int(getattr(member, "warmup", 0)) for member in self.members)
 
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin anew with all members."""
         for member in self.members:
             member.begin(shape)
-        channels, K = shape[0], len(self.members)
+        H, channels, K = len(horizons_of(self)), shape[0], len(self.members)
         self.state = MixtureState(
             shape=shape,
             sample=np.full(shape, np.nan),
             observed=np.zeros(channels, dtype=bool),
             made=deque(maxlen=self.horizon + 1),
-            covariance=np.zeros((channels, K, K)),
-            weights=np.full((channels, K), 1.0 / K),
-            judged=False,
+            covariance=np.zeros((H, channels, K, K)),
+            weights=np.full((H, channels, K), 1.0 / K),
+            joined=np.zeros((H, K), dtype=bool),
         )
 
     def forecast(self, sample: Floats, observed: Bools) -> Floats:
         """Take in the newest sample and return the weighted mean of the members' forecasts."""
         state = self.state
-        forecasts = np.stack([positions_of(member.forecast(sample, observed)) for member in self.members])
+        forecasts = np.stack([positions_of(m, m.forecast(sample, observed)) for m in self.members])
         forecasts[~(np.abs(forecasts) <= LARGEST)] = np.nan
         state.made.append(forecasts)
         state.sample, state.observed = sample, observed
         if self.learn_first:
             self._weigh()
-        return self._mix(forecasts)
+        mixed = self._mix(forecasts)
+        return mixed[0] if self.horizons is None else mixed
 
     def learn(self) -> None:
         """Let all members learn, and weigh them by the errors of the newest sample."""
@@ -221,26 +238,62 @@ class Mixture(OnlineForecaster):
     def _weigh(self) -> None:
         """Count the errors of the forecasts of the newest sample, and weigh the members anew."""
         state = self.state
-        if len(state.made) <= self.horizon:
-            return
-        errors = state.sample - state.made[0]
+        covariance, weights = state.covariance.copy(), state.weights.copy()
+        ahead = horizons_of(self)
+        for i, (h, rho) in enumerate(zip(ahead, np.broadcast_to(self.shrinkage, len(ahead)), strict=True)):
+            if len(state.made) > h:
+                errors = state.sample - state.made[-1 - h][:, i]
+                if (judged := self._count(i, errors, covariance[i])) is not None:
+                    members, covariance[i] = judged
+                    weights[i] = 0.0
+                    weights[i][:, members] = blend(covariance[i][:, members][..., members], rho)
+        state.covariance, state.weights = covariance, weights
+
+    def _count(self, i: int, errors: Floats, C: Floats) -> tuple[NDArray[np.intp], Floats] | None:
+        """Count errors (K, channels, dimensions) of horizon i; return which members have errors, and C (channels, …).
+
+        None if there are no errors.
+        """
+        state = self.state
         known = np.asarray(np.isfinite(errors).all(axis=(-2, -1)))
-        if not known.any() or not (state.judged or known.all()):
-            return
+        if not known.any():
+            return None
+        joined = state.joined[i]
+        if (known & ~joined).any():
+            C = _join(C, joined, known & ~joined)
+            state.joined = state.joined.copy()
+            state.joined[i] = joined = joined | known
         # A member that has failed counts as much as the worst of the others.
         worst = errors[np.where(known, np.sum(errors**2, axis=(-2, -1)), -1.0).argmax()]
         e = np.where(known[:, None, None], errors, worst).swapaxes(0, 1)
-        decayed = (1.0 - 1.0 / self.memory) * state.covariance + e @ e.mT
-        state.covariance = np.where(state.observed[:, None, None], decayed, state.covariance)
-        state.weights, state.judged = blend(state.covariance, self.shrinkage), True
+        e = np.where(joined[:, None], e, 0.0)
+        decayed = (1.0 - 1.0 / self.memory) * C + e @ e.mT
+        return np.flatnonzero(joined), np.where(state.observed[:, None, None], decayed, C)
 
     def _mix(self, forecasts: Floats) -> Floats:
-        """Return the weighted mean of those forecasts (K, channels, dimensions) that exist."""
-        known = np.isfinite(forecasts).all(axis=(-2, -1))
+        """Return the weighted mean of those forecasts (K, horizons, channels, dimensions) that exist."""
+        known = np.isfinite(forecasts).all(axis=(-3, -2, -1))
         if not known.any():
             return np.full(forecasts.shape[1:], np.nan)
-        weights = self.state.weights[:, known]
+        weights = self.state.weights[..., known]
         weights = np.where(weights.any(axis=-1, keepdims=True), weights, 1.0)
         shares = weights / weights.sum(axis=-1, keepdims=True)
-        mixed: Floats = np.einsum("ck,kcd->cd", shares, forecasts[known])
+        mixed: Floats = np.einsum("hck,khcd->hcd", shares, forecasts[known])
         return mixed
+
+
+def _join(C: Floats, joined: Bools, new: Bools) -> Floats:
+    """Return C (channels, K, K) with new members, each taken for a near copy of the best one so far."""
+    if not joined.any():
+        return C
+    power = np.diagonal(C, axis1=-2, axis2=-1)
+    best = np.where(joined, power, np.inf).argmin(axis=-1)
+    C, each = DISCOUNT * C, np.arange(len(C))
+    row = ALIKE * C[each, best]
+    least = C[each, best, best]
+    row[:, new] = ALIKE * least[:, None]
+    C[:, new, :] = row[:, None, :]
+    C[:, :, new] = row[:, :, None]
+    fresh = np.flatnonzero(new)
+    C[:, fresh, fresh] = least[:, None]
+    return C

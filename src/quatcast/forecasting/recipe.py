@@ -1,14 +1,21 @@
-"""The members of the recommended forecaster: one set of rules for every recording and horizon.
+"""The members of the recommended forecaster: one set of rules for every recording, rate and horizon.
 
-There are three kinds of members, all on displacements with one scale per channel, so that a rotation of space has
-little effect beyond rotating inputs and targets:
+All members forecast displacements with one scale per channel, so that a rotation of space has little effect beyond
+rotating inputs and targets. Three answer within the first seconds:
+
+- the velocity, followed as far as it has proved to lead;
+- linear prediction of each channel from its own past, over few and over many samples, by recursive least squares.
+
+The others begin once the scales of the signal are known:
 
 - quaternion recurrent networks, trained by exact RTRL and replay under the correntropy criterion;
-- random quaternion neurons with a refitted readout, over half a second, one and two seconds of the past, and over six
-  seconds sparsely;
-- a refitted linear ridge regression.
+- random quaternion neurons with a refitted readout, and a refitted linear ridge regression;
+- kernel ridge regressions over a short and a long past, and the mean of what followed similar moments.
 
 A mixture weighs them by their recent matured errors. docs/recommended.md describes how they were chosen.
+
+Delays are counted in ticks of a tenth of the horizon, at most 0.1 s and at least one sample. Everything else that is
+given in seconds is a property of the signal: how long scales are fitted, how long replays and errors are remembered.
 """
 
 from __future__ import annotations
@@ -17,42 +24,60 @@ import math
 from collections.abc import Sequence
 
 from quatcast.engine.replay import Replay
+from quatcast.forecasting.contract import OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
+from quatcast.forecasting.linear import AdaptiveLinear
 from quatcast.forecasting.mixture import Mixture
-from quatcast.learners import QELM, QRNN, Learner, Ridge
+from quatcast.forecasting.velocity import DampedVelocity
+from quatcast.learners import QELM, QRNN, KernelRidge, Learner, LocalAverage, Ridge
 from quatcast.training.losses import MCC
 from quatcast.training.optimizers import Adam
 
 TICK = 0.1
-"""Seconds between the samples of an input, as nearly as the sampling rate allows."""
+"""Longest time in seconds between the samples of an input."""
 TRAIN = 30.0
 """Seconds that the scales are fitted to."""
 CATCH_UP = 5.0
 """Seconds within which the samples collected meanwhile are learnt from, a few with each new one."""
 WARMUP = TRAIN + CATCH_UP
-"""Seconds until the first forecast."""
+"""Seconds until all members forecast."""
 MEMORY = 100.0
 """Seconds that replays are drawn from."""
-SPARSE = (*range(8), *range(10, 60, 5))
-"""Delays in ticks over almost six seconds, which is one and a half breaths."""
+ERRORS = 40.0
+"""Seconds after which an error counts 1/e for the weights of the mixture, but no fewer than ten samples per second."""
+LONG = (0, 1, 2, 3, 4, 5, 8, 12, 18, 26, 36, 46)
+"""Delays in ticks over almost five seconds, which is more than a breath."""
 
 
-def experts(horizon: int, rate: float, *, learn_first: bool = False) -> Mixture:
+def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None, learn_first: bool = False) -> Mixture:
     """Return the mixture for a horizon in samples at a sampling rate in Hz, without gate, radius and status.
+
+    Parameters
+    ----------
+    horizon
+        Samples ahead.
+    rate
+        Sampling rate in Hz.
+    horizons
+        Several horizons in samples to forecast at once, `horizon` the longest of them.
+    learn_first
+        Learn from each sample before answering; see `Forecaster`.
 
     Examples
     --------
     >>> len(experts(horizon=5, rate=10.0).members)
-    6
+    10
     """
+    ahead = tuple(sorted(horizons or (horizon,)))
     second = max(1, round(rate))
-    step = max(1, round(min(TICK * rate, horizon / 10)))
+    tick = max(1, round(min(TICK * rate, ahead[0] / 10)))
 
     def member(learner: Learner, ticks: Sequence[int]) -> Forecaster:
         return Forecaster(
             learner,
             horizon=horizon,
-            lags=[tick * step for tick in ticks],
+            horizons=horizons,
+            lags=[t * tick for t in ticks],
             target="displacement",
             scale_by="channel",
             train=max(2, round(TRAIN * rate)),
@@ -69,16 +94,19 @@ def experts(horizon: int, rate: float, *, learn_first: bool = False) -> Mixture:
         max_depth=64,
         replay=Replay(updates=2, batch=24, window=6, memory=max(6, round(MEMORY * rate))),
     )
-    return Mixture(
-        [
-            member(network, range(12)),
-            member(QELM(50, regularization=50.0, refit=second, seeds=[1, 2, 3]), range(12)),
-            member(QELM(50, regularization=50.0, refit=second, seeds=[4]), range(6)),
-            member(QELM(50, regularization=100.0, refit=second, seeds=[5]), range(20)),
-            member(QELM(50, regularization=100.0, refit=second, seeds=[6]), SPARSE),
-            member(Ridge(regularization=30.0, refit=second), range(12)),
-        ],
-        memory=20 * second,
-        shrinkage=0.5,
-        learn_first=learn_first,
-    )
+    members: list[OnlineForecaster] = [
+        DampedVelocity(horizon, (1, 4), horizons=horizons),
+        AdaptiveLinear(horizon, 12, memory=600, horizons=horizons),
+        AdaptiveLinear(horizon, 24, memory=2000, horizons=horizons),
+        member(network, range(12)),
+        member(QELM(50, regularization=50.0, refit=second, seeds=[1, 2]), range(12)),
+        member(QELM(50, regularization=100.0, refit=second, seeds=[6]), LONG),
+        member(Ridge(regularization=30.0, refit=second), range(12)),
+        member(KernelRidge(width=3.0, regularization=0.1), range(6)),
+        member(KernelRidge(width=1.7, regularization=0.3), LONG),
+        member(LocalAverage(bandwidth=0.1), LONG),
+    ]
+    memory = round(ERRORS * max(rate, 10.0))
+    # About memory/h of the errors in memory are independent: the fewer, the more equal the weights.
+    shrinkage = [min(0.5, max(0.05, 10.0 * h / memory)) for h in ahead]
+    return Mixture(members, memory=memory, shrinkage=shrinkage, learn_first=learn_first)

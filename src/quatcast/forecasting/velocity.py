@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.forecasting.contract import ForecasterState, OnlineForecaster
+from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, horizons_of
 from quatcast.forecasting.extrapolation import Extrapolation, as_horizon, as_horizons
 from quatcast.typing import Bools, Floats
 
@@ -20,7 +20,8 @@ class MotionForecaster(OnlineForecaster):
     def forecast(self, sample: Floats, observed: Bools) -> Floats:
         """Take in the newest sample and forecast; the forecast at the first sample repeats it."""
         self._take_in(sample, observed)
-        return np.asarray(self._ahead([self.horizon])[0])
+        ahead = self._ahead(horizons_of(self))
+        return np.asarray(ahead[0] if self.horizons is None else ahead)
 
     @abstractmethod
     def _take_in(self, sample: Floats, observed: Bools) -> None:
@@ -131,7 +132,7 @@ class DampedVelocity(MotionForecaster):
     memory
         Number of samples after which a displacement counts 1/e for the coefficients.
     horizons
-        Horizons that are learnt, `horizon` among them; by default that one alone.
+        Several horizons to forecast, `horizon` the longest of them; by default that one alone.
 
     Examples
     --------

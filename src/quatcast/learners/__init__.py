@@ -6,6 +6,7 @@ There is one file per learner; `base` holds what they have in common.
 from quatcast.learners.base import Learner, LearnerState, StackedStep, Step
 from quatcast.learners.gated import GRU, QGRU
 from quatcast.learners.lms import CLMS, LMS, QLMS
+from quatcast.learners.memory import KernelRidge, LocalAverage
 from quatcast.learners.persistence import Persistence
 from quatcast.learners.qelm import QELM
 from quatcast.learners.recurrent import QRNN, RNN, ComplexRNN
@@ -23,8 +24,10 @@ __all__ = [
     "RLS",
     "RNN",
     "ComplexRNN",
+    "KernelRidge",
     "Learner",
     "LearnerState",
+    "LocalAverage",
     "Persistence",
     "Ridge",
     "StackedStep",

@@ -185,7 +185,7 @@ class KernelRidge(_Memory):
 
     With k(u, v) = exp(−D(u, v)/w), the output is Σₛ k(u, u(s))·A(s), and the coefficients A solve (K + α)A = Y for the
     targets Y of the remembered samples. Every `refit` samples the new ones take the place of the oldest, and a new
-    descent by conjugate gradients starts from the present coefficients: with R = Y − (K + α)A and each target by itself,
+    descent by conjugate gradients starts from the present coefficients. With R = Y − (K + α)A, each target by itself,
 
         P ← R + ⟨R, R⟩/⟨R′, R′⟩·P,    A ← A + ⟨R, R⟩/⟨P, (K + α)P⟩·P,
 

@@ -60,7 +60,18 @@ def session_tables(folder: Path, found: Reading | None = None) -> list[SessionTa
     axes = AXES.get(dimensions) or [f"c{i + 1}" for i in range(dimensions)]
     places = [f"{name}.{axis}" for name in names for axis in axes]
     radii, filled = [f"{name} radius" for name in names], [f"{name} filled" for name in names]
-    before = ["number", "time", "target_time", "sent_time", "status", "reason", "late", "unsent", "recovered"]
+    before = [
+        "number",
+        "time",
+        "target_time",
+        "sent_time",
+        "status",
+        "reason",
+        "late",
+        "unsent",
+        "unlearnt",
+        "recovered",
+    ]
 
     def records() -> Iterator[dict[str, Any]]:
         return read_journal(folder, found=found)
@@ -89,7 +100,7 @@ def _frame_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
 def _forecast_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
     for one in read_forecasts(records):
         times = [one.number, one.time, one.target_time, one.sent_time]
-        marks = [one.late, one.unsent, one.recovered]
+        marks = [one.late, one.unsent, one.unlearnt, one.recovered]
         numbers = [*_numbers(one.position), *_numbers(one.radius)]
         yield [*times, one.status, one.reason, *marks, *numbers, *one.filled.tolist()]
 
@@ -157,7 +168,7 @@ def _write_parquet(table: SessionTable, path: Path) -> None:
         "n": pa.int64(),
         "sequence": pa.int64(),
     }
-    flags = {"late", "unsent", "recovered"}
+    flags = {"late", "unsent", "unlearnt", "recovered"}
     fields = [
         (name, pa.bool_() if name in flags or name.endswith(" filled") else kinds.get(name, pa.float64()))
         for name in table.columns
@@ -176,7 +187,7 @@ def _xdf_streams(stem: str, tables: Sequence[SessionTable]) -> list[XdfStream]:
     by_name = {table.name: table for table in tables}
     frames, forecasts = by_name["frames"], by_name["forecasts"]
     places = frames.columns[4:]
-    numeric = [name for name in forecasts.columns[9:] if not name.endswith(" filled")]
+    numeric = [name for name in forecasts.columns[10:] if not name.endswith(" filled")]
     status = {one.label: float(one) for one in Status}
 
     def frame_samples() -> Iterator[tuple[float, list[float]]]:
@@ -185,7 +196,7 @@ def _xdf_streams(stem: str, tables: Sequence[SessionTable]) -> list[XdfStream]:
 
     def forecast_samples() -> Iterator[tuple[float, list[float]]]:
         for row in forecasts.rows:
-            yield row[3], [status[row[4]], row[1], row[2], *_filled(row[9 : 9 + len(numeric)])]
+            yield row[3], [status[row[4]], row[1], row[2], *_filled(row[10 : 10 + len(numeric)])]
 
     return [
         XdfStream(f"{stem} samples", "MoCap", places, frame_samples()),

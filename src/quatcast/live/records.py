@@ -30,8 +30,8 @@ def frame_line(frame: Frame, number: int, *, names: bool) -> bytes:
 def forecast_line(forecast: ForecastFrame, number: int, **marks: bool) -> bytes:
     """Return the line of a forecast, with the number of the frame that led to it.
 
-    Marks that are true are written: "late", "unsent" if a newer forecast was sent instead, and "recovered" if it was
-    computed again after a restart.
+    Marks that are true are written: "late", "unsent" if a newer forecast was sent instead, "unlearnt" if nothing was
+    learnt from the sample, and "recovered" if it was computed again after a restart.
     """
     message = forecast_message(replace(forecast, names=(), unit=""))
     words = "".join(f',"{name}":true' for name, given in marks.items() if given)
@@ -87,8 +87,9 @@ class ForecastRecord:
         Time of the sample, time that the forecast is for, and time when it left.
     position, radius, status, reason, filled, sample
         See `ForecastFrame`.
-    late, unsent, recovered
-        Whether it was too late, was replaced by a newer one, or was computed again after a restart.
+    late, unsent, unlearnt, recovered
+        Whether it was too late, was replaced by a newer one, came from a sample from which nothing was learnt, or was
+        computed again after a restart.
     """
 
     number: int
@@ -104,6 +105,7 @@ class ForecastRecord:
     sample: Floats
     late: bool = False
     unsent: bool = False
+    unlearnt: bool = False
     recovered: bool = False
 
 
@@ -125,5 +127,6 @@ def read_forecasts(records: Iterable[dict[str, Any]]) -> Iterator[ForecastRecord
                 sample=_matrix(record["sample"]),
                 late=record.get("late", False),
                 unsent=record.get("unsent", False),
+                unlearnt=record.get("unlearnt", False),
                 recovered=record.get("recovered", False),
             )

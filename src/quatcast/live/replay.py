@@ -62,10 +62,11 @@ def replay_session(folder: Path, build: Build = build_recommended) -> Replayed:
         result.frames += 1
         for sample in pipeline.take(frame).samples:
             made = pipeline.forecast(sample)
-            pipeline.learn()
             while sample.number not in waiting and (one := next(recorded, None)) is not None:
                 waiting[one.number] = one
             known = waiting.pop(sample.number, None)
+            if known is None or not known.unlearnt:
+                pipeline.learn()
             if known is None:
                 result.unrecorded += 1
             elif _equal(made, known):

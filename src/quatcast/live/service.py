@@ -34,6 +34,9 @@ SILENT_PERIODS, SILENT = 3, 0.15
 """Periods and seconds without a sample, the longer of which means hold."""
 REPEATED = 0.5
 """Seconds after which a hold for silence is sent again, so that late receivers learn of it."""
+BEHIND_PERIODS, BEHIND = 2, 0.05
+"""Periods and seconds that a sample may have waited, the longer of which counts; after a longer wait nothing is learnt
+from it, so that the service catches up instead of falling further behind."""
 CHECKPOINT = 10.0
 """Seconds between checkpoints."""
 HOLD = "hold"
@@ -47,6 +50,8 @@ class Summary:
     ----------
     frames, forecasts, holds
         Number of frames taken, of forecasts sent, and of those with the status hold.
+    unlearnt
+        Number of samples from which nothing was learnt, because this machine could not keep up.
     counts
         Number of frames and samples of each kind.
     refused
@@ -56,13 +61,14 @@ class Summary:
 
     Examples
     --------
-    >>> Summary(frames=100, forecasts=98, holds=0, counts={"lost": 2}, refused={}, dropped=0).counts["lost"]
+    >>> Summary(frames=100, forecasts=98, holds=0, unlearnt=0, counts={"lost": 2}, refused={}, dropped=0).counts["lost"]
     2
     """
 
     frames: int
     forecasts: int
     holds: int
+    unlearnt: int
     counts: dict[str, int]
     refused: dict[str, int]
     dropped: int
@@ -110,7 +116,7 @@ class Service:
         self.pipeline, self.source, self.sinks = pipeline, source, sinks
         self.session, self.feed, self.metrics = session, feed, metrics or Metrics()
         self.checkpoint_every = checkpoint
-        self.forecasts = self.holds = 0
+        self.forecasts = self.holds = self.unlearnt = 0
         self._stopping = self._waiting = False
         self._whole = True
         self._reader: asyncio.Task[None] | None = None
@@ -159,7 +165,7 @@ class Service:
         dropped = sum(sink.dropped for sink in self.sinks)
         refused = dict(self.source.refused)
         counts = self.pipeline.counts
-        return Summary(self.pipeline.frames, self.forecasts, self.holds, counts, refused, dropped)
+        return Summary(self.pipeline.frames, self.forecasts, self.holds, self.unlearnt, counts, refused, dropped)
 
     def _recover(self) -> None:
         """Continue the session where it was."""
@@ -259,11 +265,21 @@ class Service:
             self._send(made)
             self.metrics.observe("latency", made.sent_time - frame.received, stream=self._stream)
         await asyncio.sleep(0)
-        began = time.perf_counter()
-        self.pipeline.learn()
-        self.metrics.observe("learning", time.perf_counter() - began, stream=self._stream)
+        behind = self._is_behind(frame)
+        if behind:
+            self.unlearnt += 1
+            self.metrics.count("samples_unlearnt", stream=self._stream)
+        else:
+            began = time.perf_counter()
+            self.pipeline.learn()
+            self.metrics.observe("learning", time.perf_counter() - began, stream=self._stream)
         if self.session is not None:
-            self.session.record_forecast(made, number, late=late, unsent=not send)
+            self.session.record_forecast(made, number, late=late, unsent=not send, unlearnt=behind)
+
+    def _is_behind(self, frame: Frame) -> bool:
+        """Return whether samples wait because this machine is too slow or too busy."""
+        limit = max(BEHIND_PERIODS * self.pipeline.period, BEHIND)
+        return self.source.realtime and now() - frame.received > limit
 
     def _is_late(self, made: ForecastFrame) -> bool:
         """Return whether a forecast leaves too late to act on it."""

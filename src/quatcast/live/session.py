@@ -209,7 +209,7 @@ class Session:
         """Take in the frames of the journal after the checkpoint, and add the forecasts that it does not hold."""
         first = pipeline.frames
         known = {
-            record["seq"]
+            record["seq"]: not record.get("unlearnt", False)
             for record in read_journal(self.folder, first)
             if record.get("type") == "forecast" and record["n"] > first
         }
@@ -224,7 +224,8 @@ class Session:
             recovery.last, recovery.replayed = frame, recovery.replayed + 1
             for sample in pipeline.take(frame).samples:
                 forecast = pipeline.forecast(sample)
-                pipeline.learn()
+                if known.get(sample.number, True):
+                    pipeline.learn()
                 if sample.number not in known:
                     made = pipeline.to_frame(forecast, sample, now())
                     added.append(forecast_line(made, number, recovered=True))

@@ -32,8 +32,9 @@ class SessionSummary:
         Number of events by kind.
     status
         Number of sent forecasts by status.
-    late, unsent, recovered
-        Number of forecasts that were too late, were replaced by a newer one, and were computed after a restart.
+    late, unsent, unlearnt, recovered
+        Number of forecasts that were too late, were replaced by a newer one, came from samples from which nothing was
+        learnt, and were computed after a restart.
     times, errors, still, radius
         Target times (T,) and, per matured forecast and channel, the distance (T, channels) from the forecast to the
         sample, from the sample at the time of the forecast to the sample, and the radius; NaN where there is none.
@@ -53,6 +54,7 @@ class SessionSummary:
     status: Counter[str] = field(default_factory=Counter)
     late: int = 0
     unsent: int = 0
+    unlearnt: int = 0
     recovered: int = 0
     times: Floats = field(default_factory=lambda: np.zeros(0))
     errors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
@@ -94,7 +96,7 @@ class SessionSummary:
             f"Latency from arrival to sending: {self.latency_words()}",
             f"Status: {shares or 'none'}",
             f"Forecasts: {sum(self.status.values())} sent, {self.late} of them late, {self.unsent} replaced by a newer "
-            f"one, {self.recovered} computed after a restart",
+            f"one, {self.recovered} computed after a restart; nothing was learnt from {self.unlearnt} samples",
             f"Events: {events or 'none'}",
         ]
         if self.reading.torn or self.reading.damaged:
@@ -160,6 +162,7 @@ def _score(
         summary.samples += 1
         summary.late += one.late
         summary.unsent += one.unsent
+        summary.unlearnt += one.unlearnt
         summary.recovered += one.recovered
         if not one.unsent and not one.recovered:
             summary.status[one.status] += 1

@@ -5,16 +5,17 @@ docs/safety.md explains the rules and their constants for users.
 
 from __future__ import annotations
 
-from collections import deque
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from quatcast.engine.threads import one_thread
+from quatcast.forecasting.charts import Chart
 from quatcast.forecasting.contract import (
     LARGEST,
     ForecasterState,
@@ -22,52 +23,56 @@ from quatcast.forecasting.contract import (
     as_observed,
     as_recording,
     as_sample,
+    horizons_of,
     mark_of,
     positions_of,
     rewind_to,
     satisfies_contract,
 )
-from quatcast.safety.channels import every, finite, norm, some
-from quatcast.safety.conformal import Conformal
+from quatcast.forecasting.spaces import find_space
+from quatcast.safety.channels import every, some
 from quatcast.safety.gate import Gate, Gated
-from quatcast.safety.judgement import RECENT, Judgement
-from quatcast.safety.status import Forecast, GuardedForecasts, Status
+from quatcast.safety.judgement import RECENT
+from quatcast.safety.status import UNIT_QUATERNIONS, Forecast, GuardedForecasts, Path, Status
+from quatcast.safety.track import Track
 from quatcast.typing import Bools, Floats
 
 PAUSE = 6.0
 """Seconds without learning after a jump within the usual range: the longest inputs contain it for so long."""
 UNRELIABLE = 0.25
 """Share of implausible samples in the last seconds above which nothing is learnt."""
+STRAY = 0.5
+"""Difference of a time stamp from the expected one, in sampling intervals, beyond which it does not fit the rate."""
 FAILURES = (ValueError, ArithmeticError, RuntimeError, TypeError, LookupError, AttributeError)
 """Errors of a forecaster that become a hold."""
 
 
 @dataclass
 class GuardState(ForecasterState):
-    """What a guarded forecaster remembers. Arrays have one entry per channel.
+    """What a guarded forecaster remembers.
 
     Attributes
     ----------
-    conformal
-        The radius.
-    pending
-        Forecasts of the samples that have not arrived.
-    judgement
-        What the status depends on.
+    chart
+        Chart of the space.
+    tracks
+        Radius and status of each horizon.
     doubt
-        Share of implausible samples in the last seconds.
+        (rows,), share of implausible samples in the last seconds.
     pause
         Number of samples for which nothing is learnt.
     unlearnt
         Whether the forecaster has forecast and not learnt yet.
+    time
+        Time stamp of the newest sample, NaN if it had none.
     """
 
-    conformal: Conformal
-    pending: deque[Floats]
-    judgement: Judgement
+    chart: Chart
+    tracks: list[Track]
     doubt: Floats
     pause: int = 0
     unlearnt: bool = False
+    time: float = math.nan
 
 
 class Guarded(OnlineForecaster):
@@ -90,6 +95,12 @@ class Guarded(OnlineForecaster):
         Target coverage of the radius.
     names
         Names of the channels in reasons; by default "channel 1", "channel 2", …
+    space
+        What a sample is: "position" or "vector" (any number of coordinates), "orientation" (unit quaternions w x y z)
+        or "pose" (x y z w x y z); see `quatcast.forecasting.spaces`.
+    seconds
+        The horizons to answer for, in seconds, for a forecaster of several horizons: a number, whole number of samples
+        or not, or a list of them. By default those of the forecaster.
 
     Examples
     --------
@@ -114,6 +125,8 @@ class Guarded(OnlineForecaster):
         gate: Gate | None = None,
         level: float = 0.95,
         names: Sequence[str] | None = None,
+        space: str = "vector",
+        seconds: float | Sequence[float] | None = None,
     ) -> None:
         if not satisfies_contract(forecaster):
             raise ValueError(f"forecaster: expected horizon, begin, forecast and learn, got {forecaster!r}")
@@ -125,35 +138,57 @@ class Guarded(OnlineForecaster):
         self.horizon = forecaster.horizon
         self.gate = gate or Gate(rate)
         self.names = None if names is None else tuple(names)
+        self.space, self._space = space, find_space(space, rate)
+        whole = [h / rate for h in horizons_of(forecaster)]
+        several = getattr(forecaster, "horizons", None) is not None
+        asked = seconds if seconds is not None else whole if several else whole[0]
+        if not all(0 < s <= whole[-1] * (1 + 1e-9) for s in np.atleast_1d(asked)):
+            raise ValueError(f"seconds: expected horizons from 0 to {whole[-1]:g} s, got {seconds!r}")
+        self.seconds, self._asked = seconds, asked
+        self._whole = np.array(whole)
         self._before: Any = None
 
     # The online contract.
 
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin anew with gate and forecaster, for samples of a shape (channels, dimensions)."""
+        self._space.check(shape)
         channels = shape[0]
         names = self.names or tuple(f"channel {i + 1}" for i in range(channels))
         if len(names) != channels:
             raise ValueError(f"sample: expected {len(names)} channels ({', '.join(names)}), got {channels}")
-        self.gate.begin(shape)
-        self.forecaster.begin(shape)
-        conformal = Conformal(channels, self.horizon, self.level)
+        chart = self._space.begin(channels)
+        rows, dimensions = self._space.to_coordinates(chart, np.full(shape, np.nan)).shape
+        self.gate.begin((rows, dimensions))
+        self.forecaster.begin((rows, dimensions))
+        named = self._space.names(names)
         self.state = GuardState(
             shape=shape,
-            conformal=conformal,
-            pending=deque(maxlen=self.horizon),
-            judgement=Judgement.begin(names, shape[1], self.rate, self.horizon, conformal.needed),
-            doubt=np.zeros(channels),
+            chart=chart,
+            tracks=[self._track(named, dimensions, h) for h in horizons_of(self.forecaster)],
+            doubt=np.zeros(rows),
         )
 
-    def forecast(self, sample: Floats, observed: Bools | None = None) -> Forecast:
-        """Check and take in the newest sample (channels, dimensions), NaN where missing, and forecast.
+    def _track(self, names: tuple[str, ...], dimensions: int, horizon: int) -> Track:
+        warmup = int(getattr(self.forecaster, "warmup", 0))
+        return Track.begin(names, dimensions, self.rate, horizon, self.level, warmup)
 
-        `observed` (channels,) tells which channels were really seen; the others are missing whatever they hold.
+    def forecast(self, sample: Floats, observed: Bools | None = None, time: float | None = None) -> Forecast:
+        """Check and take in the newest sample (channels, coordinates), NaN where missing, and forecast.
+
+        Parameters
+        ----------
+        sample
+            The newest sample.
+        observed
+            (channels,): which channels were really seen; the others are missing whatever they hold.
+        time
+            When the sample was measured, in seconds. It is compared with the sampling rate; the reason says so if it
+            does not fit.
         """
         before = self.mark()
         with self._whole_or_undone(before):
-            return self._forecast(sample, observed, before)
+            return self._forecast(sample, observed, time, before)
 
     @contextmanager
     def _whole_or_undone(self, before: Any) -> Iterator[None]:
@@ -165,25 +200,58 @@ class Guarded(OnlineForecaster):
             self.rewind(before)
             raise
 
-    def _forecast(self, sample: ArrayLike, observed: ArrayLike | None, before: Any) -> Forecast:
+    def _forecast(self, sample: ArrayLike, observed: ArrayLike | None, time: float | None, before: Any) -> Forecast:
         x = as_sample(sample, finite=False)
         if observed is not None:
             x = np.where(as_observed(observed, len(x))[:, None], x, np.nan)
         self._ready(x.shape)
-        gated = self.gate.judge(x)
+        state = self.state
+        coordinates = self._space.to_coordinates(state.chart, x)
+        gated = self.gate.judge(coordinates)
+        self._space.accept(state.chart, x, coordinates, ~gated.replaced)
         # Without its offset a channel continues where it was before a shift.
         continued = gated.position - gated.offset
-        radius = self.state.conformal.update(self._mature(gated, continued))
-        position, fault = self._ask(gated, continued, before)
+        radii = [track.mature(gated, continued) for track in state.tracks]
+        path, fault = self._ask(gated, continued, before)
         if some(gated.still):
             # A channel that has never moved is expected to stay where it is.
-            position = np.where(gated.still[:, None], continued, position)
-        radius = np.where(finite(position), radius, np.nan)
-        self.state.pending.append(position)
-        judgement = self.state.judgement
-        judgement.take_sample(gated, continued)
-        status, reason = judgement.judge(gated, position, radius, fault)
-        return Forecast(position + gated.offset, radius, status, reason, gated.replaced)
+            path = np.where(gated.still[:, None], continued, path)
+        judged = [
+            track.judge(gated, continued, position, radius, fault)
+            for track, position, radius in zip(state.tracks, path, radii, strict=True)
+        ]
+        stray = self._judge_time(time)
+        return self._answer(gated, path, [_degraded(one, stray) for one in judged] if stray else judged)
+
+    def _answer(self, gated: Gated, path: Floats, judged: list[tuple[Floats, Status, str]]) -> Forecast:
+        """Return the forecast for the horizons asked for."""
+        chart, kinds = self.state.chart, len(self._space.kinds)
+
+        def by_channel(rows: Any) -> Any:
+            return rows if kinds == 1 else np.moveaxis(rows.reshape(*rows.shape[:-1], kinds, -1), -2, -1)
+
+        points = Path(
+            seconds=self._whole,
+            origin=self._space.from_coordinates(chart, gated.position),
+            positions=self._space.from_coordinates(chart, path + gated.offset, self._whole),
+            radii=by_channel(np.stack([radius for radius, _, _ in judged])),
+            statuses=tuple(status for _, status, _ in judged),
+            reasons=tuple(reason for _, _, reason in judged),
+            replaced=by_channel(gated.replaced) if kinds == 1 else by_channel(gated.replaced).any(axis=-1),
+            unit=UNIT_QUATERNIONS.get(self.space),
+        )
+        return points.forecast(self._asked)
+
+    def _judge_time(self, time: float | None) -> str:
+        """Compare the time stamp with the sampling rate, and return what is wrong with it."""
+        state = self.state
+        before, state.time = state.time, math.nan if time is None else float(time)
+        if math.isnan(before) or math.isnan(state.time):
+            return ""
+        step = (state.time - before) * self.rate
+        if abs(step - 1.0) <= STRAY:
+            return ""
+        return f"sample {state.time - before:.3g} s after the last one instead of {1 / self.rate:.3g} s"
 
     def learn(self) -> None:
         """Let the forecaster learn; an error undoes its step and becomes a hold."""
@@ -193,30 +261,41 @@ class Guarded(OnlineForecaster):
             with self._whole_or_undone(self._before):
                 self._learn()
 
-    def update(self, sample: ArrayLike, observed: ArrayLike | None = None) -> Forecast:
-        """Check the newest sample (channels, dimensions), NaN where missing, forecast, and learn from it."""
+    def update(self, sample: ArrayLike, observed: ArrayLike | None = None, time: float | None = None) -> Forecast:
+        """Check the newest sample (channels, coordinates), NaN where missing, forecast, and learn from it.
+
+        See `forecast` for the parameters.
+        """
         before = self.mark()
         with self._whole_or_undone(before):
-            made = self._forecast(sample, observed, before)
+            made = self._forecast(sample, observed, time, before)
             fault = self._learn()
-        return replace(made, status=Status.HOLD, reason=fault) if fault else made
+        return made.held(fault) if fault else made
 
     def run(self, positions: ArrayLike) -> GuardedForecasts:
-        """Forecast a recording (T, channels, dimensions), NaN where missing: begin anew, then `update` row by row."""
+        """Forecast a recording (T, channels, coordinates), NaN where missing: begin anew, then `update` row by row.
+
+        Forecasts are placed at the samples that they are for. A horizon that is no whole number of samples counts as
+        the next larger one here.
+        """
         rows = as_recording(positions, finite=False)
-        h, T = self.horizon, len(rows)
-        forecasts, radius = np.full(rows.shape, np.nan), np.full(rows.shape[:2], np.nan)
-        status, replaced = np.zeros(T, dtype=np.int8), np.zeros(rows.shape[:2], dtype=bool)
-        reasons = []
+        T = len(rows)
+        ahead = np.ceil(np.atleast_1d(self._asked) * self.rate - 1e-6).astype(int)
+        seconds = ahead / self.rate if np.ndim(self._asked) else float(ahead[0]) / self.rate
+        made, status, reasons = [], np.zeros(T, dtype=np.int8), []
         self._begin_anew((rows.shape[1], rows.shape[2]))
         for t, row in enumerate(rows):
             forecast = self.update(row)
-            if t + h < T:
-                forecasts[t + h], radius[t + h] = forecast.position, forecast.radius
-            status[t], replaced[t] = forecast.status, forecast.replaced
+            made.append(forecast.path.forecast(seconds))
+            status[t] = forecast.status
             reasons.append(forecast.reason)
-        weights = np.full(T, np.nan)
-        return GuardedForecasts(forecasts, weights, h, "causal", 0, radius, status, reasons, replaced)
+        several = bool(np.ndim(self._asked))
+        forecasts = _placed([f.position for f in made], ahead, several)
+        radius = _placed([f.radius for f in made], ahead, several)
+        replaced = np.stack([f.replaced for f in made])
+        return GuardedForecasts(
+            forecasts, np.full(T, np.nan), int(ahead[-1]), "causal", 0, radius, status, reasons, replaced
+        )
 
     def mark(self) -> Any:
         """Return what `rewind` needs to undo the next step."""
@@ -231,32 +310,23 @@ class Guarded(OnlineForecaster):
 
     # What a new sample tells.
 
-    def _mature(self, gated: Gated, continued: Floats) -> Floats:
-        """Return the errors (channels,) of the forecasts of this sample, NaN where there is none to rely on."""
-        state = self.state
-        if len(state.pending) < self.horizon:
-            return np.full(len(gated.lost), np.nan)
-        errors = np.where(gated.replaced, np.nan, norm(continued - state.pending[0]))
-        state.judgement.take_errors(errors, state.conformal.given)
-        return errors
-
     def _ask(self, gated: Gated, continued: Floats, before: Any) -> tuple[Floats, str]:
-        """Return the forecaster's forecast, NaN where it is not usable, and what went wrong.
+        """Return the forecaster's path (horizons, rows, dimensions), NaN where it is not usable, and what went wrong.
 
         A forecaster that fails is rewound to `before`, the mark of this step; otherwise `learn` keeps the mark.
         """
-        shape = continued.shape
+        shape = (len(self._whole), *continued.shape)
         self._before, self.state.unlearnt = None, False
         observed = ~gated.replaced & (self._pause(gated) == 0)
         try:
-            made = positions_of(self.forecaster.forecast(continued.copy(), observed))
+            made = positions_of(self.forecaster, self.forecaster.forecast(continued.copy(), observed))
             if made.shape != shape:
-                raise ValueError(f"expected a forecast of shape {shape}, got {made.shape}")
+                raise ValueError(f"expected a forecast of shape {shape[-2:]}, got {made.shape[-2:]}")
         except FAILURES as error:
             return np.full(shape, np.nan), self._undo(before, error)
         self._before, self.state.unlearnt = before, True
         usable = np.logical_and.reduce(np.abs(made) <= LARGEST, axis=-1)
-        return (made.copy() if every(usable) else np.where(usable[:, None], made, np.nan)), ""
+        return (made.copy() if every(usable) else np.where(usable[..., None], made, np.nan)), ""
 
     def _learn(self) -> str:
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""
@@ -266,8 +336,10 @@ class Guarded(OnlineForecaster):
         try:
             self.forecaster.learn()
         except FAILURES as error:
-            fault = self._undo(before, error)
-            return self.state.judgement.fail(fault)
+            fault, said = self._undo(before, error), ""
+            for track in self.state.tracks:
+                said = track.judgement.fail(fault)
+            return said
         return ""
 
     def _pause(self, gated: Gated) -> int:
@@ -278,7 +350,7 @@ class Guarded(OnlineForecaster):
         pause = max(0, state.pause - 1)
         if "shift" in gated.reasons:
             pause = round(PAUSE * self.rate)
-        elif some(state.doubt > UNRELIABLE) or (state.judgement.ready and some(gated.outside)):
+        elif some(state.doubt > UNRELIABLE) or (state.tracks[0].judgement.ready and some(gated.outside)):
             pause = max(pause, round(RECENT * self.rate))
         state.pause = pause
         return pause
@@ -287,3 +359,19 @@ class Guarded(OnlineForecaster):
         """Undo the step of the forecaster alone, and return the reason to hold."""
         rewind_to(self.forecaster, before[-1])
         return f"the forecaster failed: {error}; it is as it was before this sample"
+
+
+def _placed(made: list[Floats], ahead: NDArray[np.int64], several: bool) -> Floats:
+    """Place forecasts made at T samples at those that they are for: (horizons, T, …), NaN where there is none."""
+    rows = np.stack(made)
+    rows = rows.swapaxes(0, 1) if several else rows[None]
+    placed = np.full_like(rows, np.nan)
+    for i, h in enumerate(ahead):
+        placed[i, h:] = rows[i, : len(made) - h]
+    return placed if several else placed[0]
+
+
+def _degraded(judged: tuple[Floats, Status, str], why: str) -> tuple[Floats, Status, str]:
+    """Add a reason; a status that was ok becomes degraded."""
+    radius, status, reason = judged
+    return radius, Status.DEGRADED if status == Status.OK else status, "; ".join(filter(None, (reason, why)))

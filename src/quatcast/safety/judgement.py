@@ -62,8 +62,9 @@ class Judgement(State):
         Sampling rate in Hz.
     names
         Names of the channels.
-    delay, needed
-        Number of samples until an error matures, and number of errors that a radius needs.
+    delay, needed, warmup
+        Number of samples until an error matures, number of errors that a radius needs, and number of samples after
+        which the usual accuracy can be expected.
     excess
         Mean of recent errors, in units of their radii.
     surprise, usual_surprise
@@ -81,8 +82,9 @@ class Judgement(State):
     unknown, away, wide, worse, unexpected
         Number of samples in a row for which there is no finite forecast, the forecast is far away, the radius is wide,
         errors are larger than the radius, and motion is unexpected.
-    age, failed
-        Number of samples so far, and number of samples since the forecaster has begun to fail, 0 if it works.
+    age, answered, failed
+        Number of samples so far, number of those with a forecast of every channel, and number of samples since the
+        forecaster has begun to fail, 0 if it works.
     ready
         Whether there has been a radius for every channel.
     settling, held_for
@@ -93,6 +95,7 @@ class Judgement(State):
     names: tuple[str, ...]
     delay: int
     needed: int
+    warmup: int
     excess: Floats
     surprise: Floats
     usual_surprise: Floats
@@ -110,13 +113,16 @@ class Judgement(State):
     worse: Counts
     unexpected: Counts
     age: int = 0
+    answered: int = 0
     failed: int = 0
     ready: bool = False
     settling: int = 0
     held_for: str = ""
 
     @classmethod
-    def begin(cls, names: tuple[str, ...], dimensions: int, rate: float, delay: int, needed: int) -> Judgement:
+    def begin(
+        cls, names: tuple[str, ...], dimensions: int, rate: float, delay: int, needed: int, warmup: int = 0
+    ) -> Judgement:
         """Return the initial state for channels of these names."""
         channels = len(names)
         zeros, never, none = np.zeros(channels), np.full(channels, NEVER), np.zeros(channels, dtype=np.int64)
@@ -125,6 +131,7 @@ class Judgement(State):
             names,
             delay,
             needed,
+            warmup,
             excess=zeros,
             surprise=zeros,
             usual_surprise=zeros,
@@ -203,7 +210,8 @@ class Judgement(State):
 
     def _judge(self, gated: Gated, position: Floats, radius: Floats) -> tuple[Status, list[Reason]]:
         made, sure = finite(position), np.isfinite(radius)
-        certain = every(sure) and every(made)
+        self.answered += every(made)
+        certain = every(sure) and every(made) and self.age >= self.warmup
         self.ready = self.ready or certain
         if not self.ready:
             return Status.WARMING_UP, [self._warming(made)]
@@ -235,11 +243,16 @@ class Judgement(State):
         if not every(made):
             first = self._seconds(self.delay + self.needed - 1)
             return f"no forecast yet for {self._seconds(self.age)} since the start", f"{first} after the first forecast"
+        if self.age < self.warmup and self.known.min() >= self.needed:
+            what = f"only some experts forecast after {self._seconds(self.age)}"
+            return what, f"in {self._seconds(self.warmup - self.age)}"
         known = min(int(self.known.min()), self.needed - 1)
         if self.ready:
             return f"fewer than {self.needed} recent errors known", f"when {self.needed} are known again"
         what = f"{known} of {self.needed} errors known that a radius needs after {self._seconds(self.age)}"
-        return what, f"in {self._seconds(self.needed - known)}"
+        # The first error matures a horizon after the first forecast.
+        left = max(0, self.delay - self.answered) + self.needed - known
+        return what, f"in {self._seconds(max(left, self.warmup - self.age))}"
 
     def _reasons_to_hold(self, gated: Gated, position: Floats, made: Bools) -> list[Reason]:
         self.unknown = _count(self.unknown, ~made)

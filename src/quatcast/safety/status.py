@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -33,26 +33,41 @@ class Status(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
+UNIT_QUATERNIONS = {"orientation": slice(0, 4), "pose": slice(3, 7)}
+"""Where the unit quaternions of a channel are, by space."""
+SEVERITY = (Status.OK, Status.WARMING_UP, Status.DEGRADED, Status.HOLD)
+"""The statuses, the best first."""
+
+
 @dataclass(frozen=True)
 class Forecast:
-    """One forecast, its radius and its status; `numpy.asarray` of it gives `position`.
+    """A forecast, its radius and its status; `numpy.asarray` of it gives `position`.
+
+    With several horizons, `position`, `radius`, `statuses` and `reasons` have a leading axis of horizons, and `status`
+    and `reason` are the worst of them.
 
     Attributes
     ----------
     position
-        (channels, dimensions), of the sample `horizon` later; NaN if there is none.
+        (channels, coordinates), of the moment asked for; NaN if there is none.
     radius
-        (channels,): the true position lies within it with the probability asked for; NaN if not known yet.
+        (channels,): the true position lies within it with the probability asked for; NaN if not known yet. Angles in
+        radians for orientations; (channels, 2) for poses, the radius of the position and that of the orientation.
     status, reason
         Whether the forecast can be used, and why not; the reason is empty if the status is ok.
     replaced
         (channels,), True where the newest sample was rejected and replaced.
+    path
+        Where the forecast comes from; see `at`.
 
     Examples
     --------
-    >>> forecast = Forecast(np.zeros((1, 3)), np.ones(1), Status.OK, "", np.array([False]))
-    >>> np.asarray(forecast).shape, forecast.status.label
-    ((1, 3), 'ok')
+    >>> import quatcast
+    >>> forecaster = quatcast.recommended(horizon=[0.2, 0.5, 1.0], rate=10.0)
+    >>> for sample in quatcast.data.simulated(seconds=38)[1].positions:
+    ...     forecast = forecaster.update(sample)
+    >>> forecast.position.shape, forecast.radius.shape, forecast.at(0.33).position.shape
+    ((3, 3, 3), (3, 3), (3, 3))
     """
 
     position: Floats
@@ -60,9 +75,104 @@ class Forecast:
     status: Status
     reason: str
     replaced: Bools
+    path: Path
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.position, dtype=dtype, copy=copy)
+
+    @property
+    def statuses(self) -> tuple[Status, ...]:
+        """Status of each horizon that is forecast, the shortest first."""
+        return self.path.statuses
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Reason of each horizon that is forecast, the shortest first."""
+        return self.path.reasons
+
+    def at(self, seconds: float) -> Forecast:
+        """Return the forecast for any moment up to the longest horizon, by interpolation.
+
+        Positions are interpolated by cubic polynomials through the newest sample and the horizons; radii linearly, from
+        zero; the status is that of the next longer horizon.
+        """
+        return self.path.forecast(float(seconds))
+
+    def held(self, reason: str) -> Forecast:
+        """Return the forecast with the status hold."""
+        n = len(self.path.statuses)
+        path = replace(self.path, statuses=(Status.HOLD,) * n, reasons=(reason,) * n)
+        return replace(self, status=Status.HOLD, reason=reason, path=path)
+
+
+@dataclass(frozen=True)
+class Path:
+    """Forecasts for one or several horizons, and the sample that they were made at.
+
+    Attributes
+    ----------
+    seconds
+        (n,), the horizons, the shortest first.
+    origin
+        (channels, coordinates), the newest sample, filled in where it was rejected.
+    positions, radii
+        (n, channels, coordinates) and (n, channels); see `Forecast`.
+    statuses, reasons
+        One per horizon.
+    replaced
+        (channels,), True where the newest sample was rejected and replaced.
+    unit
+        Where a unit quaternion is among the coordinates, or None.
+    """
+
+    seconds: Floats
+    origin: Floats
+    positions: Floats
+    radii: Floats
+    statuses: tuple[Status, ...]
+    reasons: tuple[str, ...]
+    replaced: Bools
+    unit: slice | None = None
+
+    def forecast(self, seconds: Any) -> Forecast:
+        """Return the forecast for one moment, or for a list of moments."""
+        asked = np.atleast_1d(np.asarray(seconds, dtype=float))
+        last = float(self.seconds[-1])
+        if not ((asked > 0) & (asked <= last * (1 + 1e-9))).all():
+            raise ValueError(f"seconds: expected a time above 0 and at most {last:g} s, got {seconds!r}")
+        which = np.searchsorted(self.seconds, asked * (1 - 1e-9))
+        exact = np.abs(self.seconds[which] - asked) <= 1e-9 * last
+        if exact.all():
+            position, radius = self.positions[which], self.radii[which]
+        else:
+            position, radius = self._between(asked), self._radius(asked)
+        statuses, reasons = [self.statuses[i] for i in which], [self.reasons[i] for i in which]
+        worst = max(range(len(which)), key=lambda i: SEVERITY.index(statuses[i]))
+        if np.ndim(seconds) == 0:
+            position, radius = position[0], radius[0]
+        return Forecast(position, radius, statuses[worst], reasons[worst], self.replaced, self)
+
+    def _between(self, asked: Floats) -> Floats:
+        """Interpolate positions by cubic Hermite polynomials with slopes from the neighbouring points."""
+        t = np.concatenate([[0.0], self.seconds])
+        x = np.concatenate([self.origin[None], self.positions])
+        slope = np.gradient(x, t, axis=0)
+        i = np.clip(np.searchsorted(t, asked) - 1, 0, len(t) - 2)
+        width = (t[i + 1] - t[i])[:, None, None]
+        s = ((asked - t[i]) / (t[i + 1] - t[i]))[:, None, None]
+        first = (1 + 2 * s) * (1 - s) ** 2 * x[i] + s * (1 - s) ** 2 * width * slope[i]
+        position = first + s**2 * (3 - 2 * s) * x[i + 1] + s**2 * (s - 1) * width * slope[i + 1]
+        if self.unit is not None:
+            q = position[..., self.unit]
+            position[..., self.unit] = q / np.sqrt(np.sum(q * q, axis=-1, keepdims=True))
+        return np.asarray(position)
+
+    def _radius(self, asked: Floats) -> Floats:
+        t = np.concatenate([[0.0], self.seconds])
+        radii = np.concatenate([np.zeros_like(self.radii[:1]), self.radii])
+        i = np.clip(np.searchsorted(t, asked) - 1, 0, len(t) - 2)
+        share = ((asked - t[i]) / (t[i + 1] - t[i])).reshape(-1, *[1] * (radii.ndim - 1))
+        return np.asarray((1 - share) * radii[i] + share * radii[i + 1])
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
+import sys
+import time
 from collections import Counter
-from collections.abc import AsyncIterator
-from typing import Self
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Self
 from urllib.parse import SplitResult
 
 from quatcast.live.clock import now
@@ -27,10 +30,20 @@ RECEIVE_BUFFER = 2**20
 """Bytes that the system is asked to keep while the service computes; it may grant less."""
 UDP_BURST = 1024
 """Datagrams that may arrive at once before the rate counts."""
+AT_ONCE = 256
+"""Datagrams that are read before other work gets its turn."""
+TIMESTAMPS = 35
+"""Option of a socket of Linux, and kind of message, for times of arrival in nanoseconds."""
+LONGEST_WAIT = 60.0
+"""Seconds for which a datagram may have waited; a longer time means that the clock of the system was changed."""
+_TIMESPEC = struct.Struct("@qq")
 
 
-class UdpSource(Source, asyncio.DatagramProtocol):
+class UdpSource(Source):
     """Samples in datagrams.
+
+    The time of arrival is the one at which the system received the datagram, where the system tells it. So it contains
+    what a sample waits while the service computes. Everything that has arrived is read at once.
 
     Parameters
     ----------
@@ -46,32 +59,41 @@ class UdpSource(Source, asyncio.DatagramProtocol):
         self._stream = stream_name(endpoint, stream)
         self._reader = line_reader(endpoint, self._stream, self.refused)
         self._limit = RateLimit(burst=UDP_BURST)
-        self._transport: asyncio.DatagramTransport | None = None
+        self._socket: socket.socket | None = None
 
     async def __aenter__(self) -> Self:
         """Bind the port."""
         self._inbox = Inbox()
         loop = asyncio.get_running_loop()
         with naming(self.endpoint):
-            transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=self.address)
-        self._transport = transport
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
-        self.address = transport.get_extra_info("sockname")[:2]
+            found = await loop.getaddrinfo(*self.address, type=socket.SOCK_DGRAM)
+            self._socket = _bound(found[0][0], found[0][4])
+        self.address = self._socket.getsockname()[:2]
+        loop.add_reader(self._socket, self._read, self._socket)
         return self
 
     async def __aexit__(self, *exception: object) -> None:
         """Close the port."""
-        if self._transport is not None:
-            self._transport.close()
+        if self._socket is not None:
+            asyncio.get_running_loop().remove_reader(self._socket)
+            self._socket.close()
         self._inbox.close()
+
+    def _read(self, opened: socket.socket) -> None:
+        """Read what has arrived."""
+        for _ in range(AT_ONCE):
+            try:
+                data, told, _, address = opened.recvmsg(MAX_DATAGRAM + 1, 64)
+            except OSError:  # nothing more, or an error that concerns an earlier datagram
+                return
+            self.datagram_received(data, address, arrival(told))
 
     def frames(self) -> AsyncIterator[Frame]:
         """Yield the samples as they arrive."""
         return self._inbox.frames()
 
-    def datagram_received(self, data: bytes, address: tuple[str | int, ...]) -> None:
+    def datagram_received(self, data: bytes, address: tuple[str | int, ...], received: float) -> None:
         """Take the samples of a datagram."""
-        received = now()
         if not self.endpoint.admits(str(address[0])):
             self.refused["address"] += 1
         elif self._limit.wait(asyncio.get_running_loop().time()):
@@ -93,8 +115,39 @@ class UdpSource(Source, asyncio.DatagramProtocol):
             if frame is not None and not self._inbox.offer(frame):
                 self.refused["overflow"] += 1
 
-    def error_received(self, error: Exception) -> None:
-        """Go on after an error of the socket."""
+
+def _bound(family: int, address: Any) -> socket.socket:
+    """Return a socket that is bound to an address and tells times of arrival."""
+    opened = socket.socket(family, socket.SOCK_DGRAM)
+    try:
+        opened.setblocking(False)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+        if sys.platform == "linux":
+            opened.setsockopt(socket.SOL_SOCKET, TIMESTAMPS, 1)
+        opened.bind(address)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def arrival(told: Sequence[tuple[int, int, bytes]]) -> float:
+    """Return the time at which the system received a datagram, or the present if the system does not tell it.
+
+    Examples
+    --------
+    >>> waited = 0.25
+    >>> since_1970 = time.time() - waited
+    >>> told = _TIMESPEC.pack(int(since_1970), int(since_1970 % 1 * 1e9))
+    >>> round(now() - arrival([(socket.SOL_SOCKET, TIMESTAMPS, told)]), 2)
+    0.25
+    """
+    for level, kind, content in told:
+        if (level, kind, len(content)) == (socket.SOL_SOCKET, TIMESTAMPS, _TIMESPEC.size):
+            seconds, nanoseconds = _TIMESPEC.unpack(content)
+            waited = time.time() - seconds - nanoseconds / 1e9
+            return now() - waited if 0 < waited < LONGEST_WAIT else now()
+    return now()
 
 
 class UdpSink(Sink, asyncio.DatagramProtocol):

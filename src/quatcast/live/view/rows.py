@@ -20,6 +20,8 @@ VERSION = 1
 """Version of the messages."""
 STATUSES = ("warming up", "ok", "degraded", "hold")
 """Labels of the status by the number that a row has for it; any other label is sent as hold."""
+SERIOUSNESS = ("ok", "warming up", "degraded", "hold")
+"""The same labels, the most serious last."""
 MAX_CHANNELS = 64
 """Largest number of channels that the view shows; further channels are left out."""
 MAX_HORIZONS = 16
@@ -73,7 +75,7 @@ class Layout:
                 ("time", "<f8"),  # of the newest sample
                 ("age", "<f4"),  # seconds from then until the forecast left
                 ("main", "u1"),  # index of the horizon of the service
-                ("status", "u1", (H,)),  # index into STATUSES
+                ("status", "u1", (H,)),  # index into STATUSES; the worse of the horizon's and the service's
                 ("filled", "u1", (C,)),  # 1 where the sample was missing or rejected
                 ("sample", "<f4", (C, D)),
                 ("ahead", "<f4", (H,)),  # seconds from `time` to the time that the forecast is for
@@ -122,11 +124,24 @@ def pack(layout: Layout, frame: ForecastFrame) -> bytes:
     row["main"] = next(i for i, point in enumerate(points) if point.target_time == frame.target_time)
     row["filled"], row["sample"] = frame.filled[:channels], frame.sample[:channels]
     for index, point in enumerate(points):
-        row["status"][index] = STATUSES.index(point.status) if point.status in STATUSES else len(STATUSES) - 1
+        row["status"][index] = STATUSES.index(worse(point.status, frame.status))
         row["ahead"][index] = point.target_time - frame.time
         row["position"][index] = point.position[:channels]
         row["radius"][index] = point.radius[:channels]
     return row.tobytes()
+
+
+def worse(one: str, other: str) -> str:
+    """Return the more serious of two statuses; an unknown one is a hold.
+
+    A forecast that the service holds because it is late is held for every horizon.
+
+    Examples
+    --------
+    >>> worse("ok", "warming up"), worse("degraded", "ok"), worse("ok", "splendid")
+    ('warming up', 'degraded', 'hold')
+    """
+    return max(one, other, key=SERIOUSNESS.index) if {one, other} <= {*STATUSES} else "hold"
 
 
 HEADER = np.dtype([("version", "<u4"), ("generation", "<u4")])

@@ -64,7 +64,8 @@ class Statistics:
         self._shape = (horizons, channels)
         self._bins: deque[Bin] = deque(maxlen=BINS)
         self._pending: list[deque[PathPoint]] = [deque(maxlen=MAX_PENDING) for _ in range(horizons)]
-        self._ages: deque[tuple[float, float]] = deque(maxlen=MAX_AGES)
+        self._times: deque[float] = deque(maxlen=MAX_AGES)
+        self._ages: deque[float] = deque(maxlen=MAX_AGES)
         self._last: tuple[float, Floats] | None = None
 
     def add(self, frame: ForecastFrame) -> None:
@@ -73,7 +74,8 @@ class Statistics:
         now = self._bin(frame.time)
         now.samples += 1
         now.lost += frame.filled[:channels]
-        self._ages.append((frame.time, frame.sent_time - frame.time))
+        self._times.append(frame.time)
+        self._ages.append(frame.sent_time - frame.time)
         sample = np.where(frame.filled[:channels, None], np.nan, _place(frame.sample[:channels]))
         for index, point in enumerate(horizons(frame)):
             self._score(index, frame.time, sample, now)
@@ -91,7 +93,7 @@ class Statistics:
             and the 99th percentile in seconds, and `rate` in Hz. For the last five minutes `bins`, with the index of
             each bin of ten seconds and RMSE and coverage over all channels (bins, horizons).
         """
-        recent = self._recent()
+        recent, times = self._recent(), np.fromiter(self._times, float, len(self._times))
         count = sum((b.errors for b in recent), np.zeros(self._shape))
         with_radius = sum((b.with_radius for b in recent), np.zeros(self._shape))
         samples = sum(b.samples for b in recent)
@@ -112,8 +114,8 @@ class Statistics:
             "rmse": _plain(rmse),
             "coverage": _plain(coverage),
             "lost": _plain(lost),
-            "age": self._age(),
-            "rate": self._rate(),
+            "age": self._age(times),
+            "rate": self._rate(times),
             "bins": bins,
         }
 
@@ -155,18 +157,18 @@ class Statistics:
         interpolated: Floats = position + weight * (sample - position)
         return interpolated
 
-    def _age(self) -> list[float | None]:
-        if not self._ages:
+    def _age(self, times: Floats) -> list[float | None]:
+        """Return the median and the 99th percentile of the latency."""
+        if not times.size:
             return [None, None]
-        newest = self._ages[-1][0]
-        ages = [age for time, age in self._ages if time > newest - RECENT * BIN]
+        ages = np.fromiter(self._ages, float, len(self._ages))[times > times[-1] - RECENT * BIN]
         quantiles: list[float | None] = _plain(np.quantile(ages, [0.5, 0.99]))
         return quantiles
 
-    def _rate(self) -> float | None:
+    def _rate(self, times: Floats) -> float | None:
         """Return the usual number of samples per second, which a pause does not change."""
-        times = [time for time, _ in self._ages if time > self._ages[-1][0] - BIN]
-        period = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+        recent = times[times > times[-1] - BIN] if times.size else times
+        period = float(np.median(np.diff(recent))) if recent.size > 1 else 0.0
         return 1 / period if period > 0 else None
 
 

@@ -36,8 +36,8 @@ export class Chart {
    * Draw everything anew.
    *
    * `frame`: `from`, `now` and `to` in seconds; `start` and `end`, the rows that can be visible; `time`, their times;
-   * `lanes`, each with `label`, `group` (lanes of a group share their scale), `measured`, `forecast`; `ahead` and
-   * `radius`, columns; `path`, points of the newest forecast as [time, radius, value per lane]; `filled` and `status`,
+   * `lanes`, each with `label`, `group` (lanes of a group share their scale), `measured`, `forecast` and `banded`
+   * (whether the radius is one of this coordinate); `ahead` and `radius`, columns; `path`, points of the newest forecast as [time, radius, value per lane]; `filled` and `status`,
    * columns; `gap`, the longest time that a line bridges; and `theme`, the colours.
    */
   draw(frame) {
@@ -182,11 +182,13 @@ export class Chart {
     const { top, height, scale, middle } = this.lanes[index];
     const place = { from: frame.from, perSecond: this.perSecond, zero: top + height / 2 + middle * scale, scale };
     const { theme } = frame;
-    context.fillStyle = theme.band;
-    context.beginPath();
-    this._traceBand(context, frame, lane, place);
-    this._traceCone(context, frame, index, place);
-    context.fill();
+    if (lane.banded) {
+      context.fillStyle = theme.band;
+      context.beginPath();
+      this._traceBand(context, frame, lane, place);
+      this._traceCone(context, frame, index, place);
+      context.fill();
+    }
     this._stroke(context, theme.forecast, linePath(frame, lane.forecast, frame.ahead, place, this.ratio));
     this._stroke(context, theme.signal, linePath(frame, lane.measured, null, place, this.ratio));
     this._drawPath(context, frame, index, place);

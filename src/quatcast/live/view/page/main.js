@@ -121,6 +121,7 @@ function buildCharts() {
   });
   element("charts").replaceChildren(...cards);
   element("charts").style.setProperty("--charts", Math.max(1, cards.length));
+  element("charts").style.setProperty("--lanes", store ? store.layout.dimensions : 3);
   for (const entry of page.charts.values()) entry.chart = new Chart(entry.plot);
   page.rebuild = false;
   if (page.beat) drawBeat();
@@ -138,9 +139,13 @@ function frameOf(channel, now) {
   const { dimensions, horizons } = store.layout;
   const longest = Math.max(...store.ahead.map((column) => column[last]), 0);
   const shown = controls.window, from = now - shown;
-  const lanes = laneLabels(dimensions).map((label, d) => ({
-    label, group: dimensions === 7 && d > 2 ? 1 : 0, measured: store.sampleOf(channel, d), forecast: store.positionOf(h, channel, d),
-  }));
+  const lanes = laneLabels(dimensions).map((label, d) => {
+    const turned = dimensions === 7 && d > 2; // The orientation of a pose has another unit and no radius here.
+    return {
+      label, group: Number(turned), banded: !turned,
+      measured: store.sampleOf(channel, d), forecast: store.positionOf(h, channel, d),
+    };
+  });
   const path = [];
   for (let i = h; i < horizons; i++) {
     const values = lanes.map((_, d) => store.positionOf(i, channel, d)[last]);

@@ -54,7 +54,7 @@ export function showFigures(beat, layout, horizon, channels, goal) {
   figure("figure-coverage", percent(mean(coverage)), "%");
   write("hint-coverage", goal ? `last minute; the aim is ${percent(goal)} %` : "last minute");
   figure("figure-age", ...duration(beat.age[0]));
-  write("hint-age", `sample to forecast; 99 %: ${duration(beat.age[1]).join(" ")}`);
+  write("hint-age", `median; 99 %: ${duration(beat.age[1]).join(" ")}`);
   figure("figure-lost", percent(mean(pick(beat.lost, channels))), "%");
   figure("figure-rate", short(beat.rate), "Hz");
   showCounters(beat.counters);

@@ -1,0 +1,184 @@
+"""Adaptive linear prediction: each channel from its own past, by recursive least squares, from the first seconds on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, horizons_of
+from quatcast.forecasting.extrapolation import as_horizons
+from quatcast.typing import Bools, Floats
+
+LARGEST_GAIN = 1e4
+"""Mean diagonal of P, relative to its first one, beyond which nothing is forgotten."""
+
+
+@dataclass
+class LinearState(ForecasterState):
+    """What adaptive linear prediction remembers.
+
+    Attributes
+    ----------
+    past
+        The last samples (n, channels, dimensions), the oldest first.
+    inputs
+        φ, (channels, features), of the newest sample and those before it, as far back as the longest horizon.
+    origins, observed
+        The samples that these inputs end with, and which channels were observed.
+    P
+        (channels, features, features).
+    weights
+        (channels, features, horizons·dimensions).
+    power
+        (channels, features), mean square of each input so far.
+    center
+        (channels, dimensions), mean of the samples in memory.
+    count
+        Number of samples so far.
+    """
+
+    past: Floats
+    inputs: deque[Floats]
+    origins: deque[Floats]
+    observed: deque[Bools]
+    P: Floats
+    weights: Floats
+    power: Floats
+    center: Floats
+    count: int
+
+
+class AdaptiveLinear(OnlineForecaster):
+    """Forecast each channel from its own last samples, by linear regression that forgets.
+
+    The input φ of a channel are the displacements of its last samples from the newest one, and that of the newest one
+    from the running mean; its target is the displacement from the newest sample to the one `horizon` later. The weights
+    minimise the squared errors of all targets that have arrived, older ones counting less:
+
+        k = Pφ/(λ + φᵀPφ),    W ← W + k(d − Wᵀφ)ᵀ,    P ← (P − kφᵀP)/λ.
+
+    Nothing is scaled beforehand: P begins with the inverse power of the first inputs.
+
+    Parameters
+    ----------
+    horizon
+        h, number of samples ahead.
+    lags
+        Number of samples that make an input.
+    memory
+        Number of samples after which an error counts 1/e.
+    regularization
+        Weight of the penalty, in samples of average power.
+    horizons
+        Several horizons to forecast, `horizon` the longest of them; by default that one alone.
+
+    Examples
+    --------
+    >>> time = np.arange(200) / 10
+    >>> wave = np.stack([np.sin(time), np.cos(time), 0 * time], axis=-1)[:, None, :]
+    >>> errors = AdaptiveLinear(5).run(wave).positions - wave
+    >>> bool(np.abs(errors[100:]).max() < 0.01)
+    True
+
+    References
+    ----------
+    Haykin (2014), "Adaptive Filter Theory", chapter 10.
+    """
+
+    state: LinearState
+
+    def __init__(
+        self,
+        horizon: int,
+        lags: int = 12,
+        *,
+        memory: float = 600.0,
+        regularization: float = 1.0,
+        horizons: Sequence[int] | None = None,
+    ) -> None:
+        as_horizons(horizon, horizons)
+        self.horizon, self.horizons = int(horizon), horizons
+        if not isinstance(lags, int | np.integer) or lags < 2:
+            raise ValueError(f"lags: expected at least 2 samples, got {lags!r}")
+        for name, value, least in (("memory", memory, 1.0), ("regularization", regularization, 0.0)):
+            if not (np.isfinite(value) and value > least):
+                raise ValueError(f"{name}: expected a finite number above {least:g}, got {value!r}")
+        self.lags, self.memory, self.regularization = int(lags), float(memory), float(regularization)
+
+    def begin(self, shape: tuple[int, int]) -> None:
+        """Begin anew, for samples of a shape (channels, dimensions)."""
+        channels, d = shape
+        n, width = self.lags * d, len(horizons_of(self)) * d
+        size = self.horizon + 1
+        self.state = LinearState(
+            shape=shape,
+            past=np.empty((0, *shape)),
+            inputs=deque(maxlen=size),
+            origins=deque(maxlen=size),
+            observed=deque(maxlen=size),
+            P=np.zeros((channels, n, n)),
+            weights=np.zeros((channels, n, width)),
+            power=np.zeros((channels, n)),
+            center=np.zeros(shape),
+            count=0,
+        )
+
+    def forecast(self, sample: Floats, observed: Bools) -> Floats:
+        """Take in the newest sample and forecast; NaN until a horizon has passed after the first input."""
+        state = self.state
+        state.count += 1
+        state.center = state.center + (sample - state.center) / min(state.count, self.memory)
+        state.past = np.concatenate([state.past[1 - self.lags :], sample[None]])
+        ahead = np.full((len(horizons_of(self)), *state.shape), np.nan)
+        if len(state.past) == self.lags:
+            steps = state.past - sample
+            steps[-1] = sample - state.center
+            phi = steps.transpose(1, 0, 2).reshape(len(sample), -1)
+            state.inputs.append(phi)
+            state.origins.append(sample)
+            state.observed.append(observed)
+            if state.P.any():
+                moved = (phi[:, None, :] @ state.weights)[:, 0].reshape(len(sample), -1, state.shape[1])
+                ahead = sample + moved.swapaxes(0, 1)
+        return np.asarray(ahead[0] if self.horizons is None else ahead)
+
+    def learn(self) -> None:
+        """Learn from the newest sample, which is the last target of the oldest input."""
+        state = self.state
+        if len(state.inputs) <= self.horizon:
+            return
+        ahead = horizons_of(self)
+        phi, origin = state.inputs[0], state.origins[0]
+        target = np.concatenate([state.origins[h] - origin for h in ahead], axis=-1)
+        seen = np.all([state.observed[h] for h in (0, *ahead)], axis=0)
+        for waiting in (state.inputs, state.origins, state.observed):
+            waiting.popleft()
+        state.power = state.power + (phi * phi - state.power) / (state.count - self.horizon - self.lags + 1)
+        self._begin_regression()
+        lam = 1.0 - 1.0 / self.memory
+        column = (state.P @ phi[..., None])[..., 0]
+        k = column / (lam + np.sum(phi * column, axis=-1, keepdims=True))
+        k *= seen[:, None]
+        error = target - (phi[:, None, :] @ state.weights)[:, 0]
+        state.weights = state.weights + k[..., None] * error[:, None, :]
+        P = state.P - k[..., None] * column[:, None, :]
+        # Without motion P would grow without bound.
+        gain = np.einsum("cii,ci->c", P, state.power)
+        limit = LARGEST_GAIN * P.shape[-1] / self.regularization
+        keep = np.full(len(phi), lam)
+        keep[(gain >= limit) | ~seen] = 1.0
+        state.P = P / keep[:, None, None]
+
+    def _begin_regression(self) -> None:
+        """Let P begin with the inverse penalty of channels that have begun to move."""
+        state = self.state
+        idle = np.asarray(~state.P.any(axis=(-2, -1)) & state.power.any(axis=-1))
+        if not idle.any():
+            return
+        mean = state.power.mean(axis=-1, keepdims=True)
+        diagonal = 1.0 / (self.regularization * np.maximum(state.power, 1e-3 * mean))
+        P = np.where(np.eye(diagonal.shape[-1], dtype=bool), diagonal[..., None], 0.0)
+        state.P = np.where(idle[:, None, None], P, state.P)

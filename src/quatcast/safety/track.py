@@ -1,0 +1,68 @@
+"""What a guard follows for one horizon: the forecasts that have not matured, their radius and their status."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from quatcast.checkpoint import State
+from quatcast.safety.channels import finite, norm
+from quatcast.safety.conformal import Conformal
+from quatcast.safety.gate import Gated
+from quatcast.safety.judgement import Judgement
+from quatcast.safety.status import Status
+from quatcast.typing import Floats
+
+
+@dataclass
+class Track(State):
+    """Radius and status of the forecasts of one horizon.
+
+    Attributes
+    ----------
+    horizon
+        Samples ahead.
+    conformal
+        The radius.
+    pending
+        Forecasts of the samples that have not arrived.
+    judgement
+        What the status depends on.
+    """
+
+    horizon: int
+    conformal: Conformal
+    pending: deque[Floats]
+    judgement: Judgement
+
+    @classmethod
+    def begin(
+        cls, names: tuple[str, ...], dimensions: int, rate: float, horizon: int, level: float, warmup: int
+    ) -> Track:
+        """Return the track of channels of these names, before the first sample.
+
+        `warmup` is the number of samples after which the usual accuracy can be expected.
+        """
+        conformal = Conformal(len(names), horizon, level)
+        judgement = Judgement.begin(names, dimensions, rate, horizon, conformal.needed, warmup)
+        return cls(horizon, conformal, deque(maxlen=horizon), judgement)
+
+    def mature(self, gated: Gated, continued: Floats) -> Floats:
+        """Take in the errors of the forecasts of this sample, and return the radius (channels,)."""
+        errors = np.full(len(gated.lost), np.nan)
+        if len(self.pending) == self.horizon:
+            errors = np.where(gated.replaced, np.nan, norm(continued - self.pending[0]))
+            self.judgement.take_errors(errors, self.conformal.given)
+        return self.conformal.update(errors)
+
+    def judge(
+        self, gated: Gated, continued: Floats, position: Floats, radius: Floats, fault: str
+    ) -> tuple[Floats, Status, str]:
+        """Take in a sample and the forecast made at it; return its radius, its status and the reason."""
+        radius = np.where(finite(position), radius, np.nan)
+        self.pending.append(position)
+        self.judgement.take_sample(gated, continued)
+        status, reason = self.judgement.judge(gated, position, radius, fault)
+        return radius, status, reason

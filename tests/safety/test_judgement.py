@@ -1,0 +1,94 @@
+"""The status: how often it is not ok, what it announces, and whether its reasons come true."""
+
+import re
+
+import numpy as np
+import pytest
+
+from quatcast import Forecaster, Guarded, Ridge
+from quatcast.data import simulated
+from quatcast.safety.status import Status
+from quatcast.testing.bursts import with_burst
+
+
+def make(horizon=5):
+    inner = Forecaster(Ridge(), horizon=horizon, lags=12, target="displacement", scale_by="channel", catch_up=7)
+    return Guarded(inner, rate=10.0)
+
+
+@pytest.fixture(scope="module")
+def regular():
+    """Forecasts of recordings of regular breathing, with their errors in units of the radius."""
+    recordings = [r for r in simulated(seed=5, seconds=150) if r.group == "regular"]
+    made = [make().run(recording.positions) for recording in recordings]
+    errors = [
+        np.linalg.norm(recording.positions - forecasts.positions, axis=-1) / forecasts.radius
+        for recording, forecasts in zip(recordings, made, strict=True)
+    ]
+    return made, errors
+
+
+def test_regular_breathing_is_hardly_ever_degraded(regular):
+    made, _ = regular
+    degraded = [np.mean(forecasts.status[600:] == Status.DEGRADED) for forecasts in made]
+    assert np.mean(degraded) <= 0.02
+    assert max(degraded) <= 0.05  # one of them coughs
+    assert not any((forecasts.status[600:] == Status.HOLD).any() for forecasts in made)
+
+
+def test_large_errors_are_announced_far_more_often_than_ordinary_ones(regular):
+    told, large, ordinary = [], [], []
+    for forecasts, errors in zip(*regular, strict=True):
+        h = forecasts.horizon
+        told.append(forecasts.status[600:-h] != Status.OK)
+        large.append((errors[600 + h :] > 2).any(axis=-1))
+        ordinary.append((errors[600 + h :] <= 1).all(axis=-1))
+    told, large, ordinary = map(np.concatenate, (told, large, ordinary))
+    assert large.sum() > 20
+    assert told[large].mean() > 5 * told[ordinary].mean()
+
+
+def test_unexpected_motion_is_announced_before_any_error_is_known():
+    x = simulated(seed=5, seconds=70)[1].positions.copy()
+    rng = np.random.default_rng(1)
+    x[600:620] += np.cumsum(rng.normal(scale=0.6, size=(20, 3, 3)), axis=0)
+    x[620:] += x[619] - simulated(seed=5, seconds=70)[1].positions[619]
+    forecasts = make(horizon=20).run(x)
+    told = [t for t in range(600, 620) if "times as unexpected as usual" in forecasts.reasons[t]]
+    assert told
+    assert told[0] < 610
+    assert {Status(forecasts.status[t]) for t in told} <= {Status.DEGRADED, Status.HOLD}
+    assert not any("unexpected" in reason for reason in forecasts.reasons[680:])
+
+
+def test_every_reason_says_what_will_end_it():
+    x = simulated(seed=5, seconds=80)[1].positions
+    kinds = set()
+    for name in ("9999", "frozen", "missing in blocks", "noise of 10 mm", "shift by 20 mm for 10 s", "ramp of 50 mm/s"):
+        forecasts = make().run(with_burst(x, name, "one channel", 500, 100))
+        for status, reason in zip(forecasts.status, forecasts.reasons, strict=True):
+            assert (status == Status.OK) == (reason == "")
+            for part in reason.split("; ") if reason else []:
+                assert re.search(r"\d s", part), part
+                assert ", ends " in part or status == Status.HOLD, part
+            assert not reason or ", ends " in reason
+            kinds.add(re.sub(r"[\d.]+", "#", reason))
+    assert len(kinds) > 10
+
+
+@pytest.mark.parametrize(("name", "length"), [("all missing", 5), ("all missing", 15), ("all missing", 45)])
+def test_the_time_until_the_end_comes_true(name, length):
+    """While "ends in t s" is all that is wrong, the same status lasts for that long and not longer."""
+    x = simulated(seed=5, seconds=70)[1].positions
+    forecasts = make(horizon=1).run(with_burst(x, name, "one channel", 500, length))
+    found = 0
+    for t in range(500, 600):
+        if match := re.fullmatch(r"[^;]*, ends in ([\d.]+) s", forecasts.reasons[t]):
+            left = round(10 * float(match[1]))
+            assert (forecasts.status[t : t + left] == forecasts.status[t]).all()
+            assert (
+                forecasts.reasons[t + left] == ""
+                or forecasts.reasons[t + left].split(" ago")[0] not in (forecasts.reasons[t].split(" ago")[0])
+            )
+            found += 1
+    assert found >= 3

@@ -15,7 +15,7 @@ from quatcast.live.transports import Source
 TOKEN = "a-token-of-20-letters"
 
 
-def run(coroutine: Coroutine[Any, Any, Any], seconds: float = 20.0) -> Any:
+def run(coroutine: Coroutine[Any, Any, Any], seconds: float = 30.0) -> Any:
     """Run a coroutine that must end in time."""
     return asyncio.run(asyncio.wait_for(coroutine, seconds))
 

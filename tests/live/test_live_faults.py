@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 
 import pytest
+from network import run
 
 live_faults = pytest.importorskip("live_faults", reason="the folder benchmarks is not there")
 
@@ -13,7 +13,7 @@ live_faults = pytest.importorskip("live_faults", reason="the folder benchmarks i
 @pytest.mark.parametrize("name", ["tcp", "igtl"])
 def test_damaged_packets(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     link = live_faults.Tcp(checksum=True) if name == "tcp" else live_faults.Igtl()
-    asyncio.run(live_faults.measure(name, link, live_faults.packets, count=300, seed=1))
+    run(live_faults.measure(name, link, live_faults.packets, count=300, seed=1), seconds=60)
     text = capsys.readouterr().out
     valid, right = (int(re.findall(f"'{word}': (\\d+)", text)[0]) for word in ("valid", "right"))
     assert right >= valid > 80

@@ -34,7 +34,7 @@ SILENT_PERIODS, SILENT = 3, 0.15
 """Periods and seconds without a sample, the longer of which means hold."""
 REPEATED = 0.5
 """Seconds after which a hold for silence is sent again, so that late receivers learn of it."""
-BEHIND_PERIODS, BEHIND = 2, 0.05
+BEHIND_PERIODS, BEHIND = 1, 0.01
 """Periods and seconds that a sample may have waited, the longer of which counts; after a longer wait nothing is learnt
 from it, so that the service catches up instead of falling further behind."""
 CHECKPOINT = 10.0

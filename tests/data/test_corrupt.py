@@ -61,3 +61,10 @@ def test_the_result_depends_on_the_seed_and_the_original_does_not_change():
 def test_probabilities_are_checked(name, value):
     with pytest.raises(ValueError, match=f"{name}: expected a probability from 0 to 1, got {value}"):
         corrupt(walk(), **{name: value})
+
+
+def test_orientations_can_be_missing_but_not_displaced():
+    turned = Recording("r", np.tile([1.0, 0.0, 0.0, 0.0], (50, 1, 1)), np.arange(50) / 10, 10.0, space="orientation")
+    assert np.isnan(corrupt(turned, dropouts=0.5).positions).any()
+    with pytest.raises(ValueError, match=r"glitches: expected 0 for a recording of orientations, got 0\.1"):
+        corrupt(turned, glitches=0.1)

@@ -73,13 +73,13 @@ def results(stages: Iterable[str], predictors: Sequence[str], horizons: Sequence
     return rows
 
 
-def recording(at: int, dimensions: int = 3) -> Recording:
+def recording(at: int, dimensions: int = 3, unit: str = "mm") -> Recording:
     name, group = RECORDINGS[at]
     times = np.arange(SAMPLES) / 10
     waves = [np.sin(times * 1.5 + c + at)[:, None] * np.arange(1, dimensions + 1) for c in range(2)]
     positions = np.stack(waves, axis=1)
     positions[620, 0] = np.nan
-    return Recording(name, positions, times, rate=10.0, group=group, channels=CHANNELS)
+    return Recording(name, positions, times, rate=10.0, group=group, channels=CHANNELS, units=(unit,) * len(CHANNELS))
 
 
 def trace(labels: Any, horizon: float, predictor: str, about: Recording) -> NewTrace:
@@ -106,10 +106,12 @@ def make(
     dimensions: int = 3,
     traces: bool = True,
     data: str = "simulated",
+    settings: str | None = None,
+    units: Sequence[str] = ("mm", "mm", "mm"),
 ) -> Path:
     """Write the store and give its path."""
     with Store(path, create=True) as store:
-        abouts = [recording(at, dimensions) for at in range(count)]
+        abouts = [recording(at, dimensions, units[at % len(units)]) for at in range(count)]
         store.add_recordings(abouts)
         kept = [
             trace(labels, horizon, predictor, about)
@@ -119,7 +121,13 @@ def make(
             for horizon in horizons
         ]
         store.add(results(stages, predictors, horizons, count), kept if traces else [])
-        store.add_meta(settings=SETTINGS, version="9.9", data=data, machine="2 cores", started="2030-01-01T10:00:00")
+        store.add_meta(
+            settings=SETTINGS if settings is None else settings,
+            version="9.9",
+            data=data,
+            machine="2 cores",
+            started="2030-01-01T10:00:00",
+        )
         store.add_meta(finished="")
         if "test" in stages:
             store.add_timing(Timing("LMS", {"lags": 90}, 0.05))

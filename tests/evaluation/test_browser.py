@@ -96,9 +96,13 @@ use().catch((error) => ({ failed: String(error.stack) })).then((found) => {
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     path = report.write(make(folder / "results.sqlite"), folder)
+    return watched(path)
+
+
+def watched(path):
+    """A copy of a report that measures itself."""
     text = path.read_text(encoding="utf-8")
-    watched = text.replace("<head>", "<head>" + WATCH, 1)
-    head, tail = watched.rsplit("</body>", 1)
+    head, tail = text.replace("<head>", "<head>" + WATCH, 1).rsplit("</body>", 1)
     copy = path.with_name("watched.html")
     copy.write_text(f"{head}{MEASURE}</body>{tail}", encoding="utf-8")
     return copy
@@ -139,6 +143,21 @@ def test_the_page_as_people_see_it(page, width):
                 assert re.search(r"\[.+\]$", title), title
     # Actual; seven forecasts, each with its error; two weights; a band of two edges.
     assert found["lines"] == 1 + 7 * 2 + 2 + 2
+
+
+def test_recordings_of_several_units_fit_a_narrow_page(tmp_path):
+    """A report on own data in two units: no figures of the paper, and the unit on every axis."""
+    options = {"data": "a.csv, b.csv", "settings": 'profile = "quick"\n', "units": ["mm", "cm", "mm"]}
+    path = report.write(make(tmp_path / "results.sqlite", **options), tmp_path, title="A long title " * 6)
+    found = browse(watched(path), 500)
+    assert found["complaints"] == []
+    for shown in found["rounds"]:
+        assert shown["page"] <= 500
+        assert (shown["outside"], shown["spilt"], shown["overlaps"]) == ([], [], [])
+        assert shown["plots"] == shown["drawn"] == 5
+        titles = [title for title, kind, labelled in shown["axes"] if kind != "category" and labelled]
+        assert all(re.search(r"\[.+\]$", title) for title in titles)
+    assert any("[cm]" in title for title, *_ in found["rounds"][1]["axes"])
 
 
 SPOILED = """<style>

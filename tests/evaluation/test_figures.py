@@ -1,16 +1,14 @@
 """Figures: the right numbers in the right place, and a unit on every axis."""
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from made_up_store import SAMPLES, make, recording
+from made_up_store import make
 
 from quatcast.evaluation import Store, predictors
 from quatcast.evaluation.report import figures, heat_maps
 from quatcast.evaluation.summary import LABELS, Summary
-from quatcast.forecasting.contract import Forecasts
 
 UNIT = re.compile(r"\[.+\]$")
 
@@ -32,40 +30,6 @@ def axes(figure):
     for name, scene in layout.items():
         found += [scene[f"{letter}axis"] for letter in "xyz"] if name.startswith("scene") else []
     return [axis for axis in found if axis.get("showticklabels", True) and "type" not in axis]
-
-
-@dataclass(frozen=True, eq=False)
-class Sure(Forecasts):
-    radius: np.ndarray
-
-
-def forecasts(about, runs=(), kind=Forecasts, **more):
-    made = np.full((*runs, *about.positions.shape), np.nan)
-    made[..., 5:, :, :] = about.positions[:-5]
-    return kind(made, np.ones((*runs, SAMPLES)), horizon=5, labels="causal", truncated=0, **more)
-
-
-@pytest.mark.parametrize("dimensions", [3, 4])
-@pytest.mark.parametrize("runs", [(), (2,)])
-def test_forecast_figure_shows_every_coordinate(dimensions, runs):
-    about = recording(0, dimensions)
-    figure = figures.forecast_figure(about, forecasts(about, runs))
-    assert len(figure.data) == 2 * 2 * dimensions
-    assert all(UNIT.search(axis["title"]["text"]) for axis in axes(figure))
-    last = figure.data[-1]
-    np.testing.assert_array_equal(last.y[5:], about.positions[:-5, -1, -1])
-    assert "causal labels" in figure.layout.title.text
-
-
-@pytest.mark.parametrize("runs", [(), (2,)])
-def test_forecast_figure_shows_the_radius(runs):
-    about = recording(1)
-    made = forecasts(about, runs, Sure, radius=np.full((*runs, SAMPLES, 2), 1.5))
-    figure = figures.forecast_figure(about, made, title="mine")
-    low, high, _, middle = (np.asarray(line.y)[5:600] for line in figure.data[:4])
-    np.testing.assert_allclose(high - middle, 1.5)
-    np.testing.assert_allclose(middle - low, 1.5)
-    assert figure.layout.title.text == "mine"
 
 
 def test_every_predictor_has_a_colour_of_its_own():

@@ -14,7 +14,7 @@ from test_report import Page
 from quatcast.data import Recording, read_csv, write_csv
 from quatcast.escaping import csv_cell, latex_text, markdown_text, printable
 from quatcast.evaluation import report
-from quatcast.evaluation.report.figures import forecast_figure
+from quatcast.evaluation.report.forecast_figure import forecast_figure
 from quatcast.forecasting.contract import Forecasts
 
 STORABLE = [name for name in NAMES if name.isprintable() or name.encode("utf-8", "ignore").decode() == name]
@@ -107,7 +107,7 @@ def test_page_in_a_browser(hostile):
     # Beside the script of each figure: Plotly, the script of the page, and the two of this test.
     assert found["scripts"] == found["plots"] + 4
     assert set(STORABLE) <= set(found["shown"])
-    assert found["titles"] == [f"{STORABLE[3]} z [mm]"]
+    assert found["titles"] == [f"{STORABLE[3]}.z [mm]"]
     assert found["ticks"] == [STORABLE[0], STORABLE[3]]
 
 

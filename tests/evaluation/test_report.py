@@ -62,8 +62,9 @@ def whole(tmp_path_factory):
 
 SECTIONS = [
     "verdict",
+    "data",
     "errors",
-    "recordings",
+    "recordings-errors",
     "traces",
     "horizons",
     "reliability",
@@ -123,8 +124,9 @@ def test_tables_are_written_beside_it(whole):
     names = {file.name for file in (path.parent / "tables").iterdir()}
     for stem in ("errors-causal-2s", "errors-lookahead-0.5s", "horizons-causal", "coverage", "times"):
         assert {f"{stem}.csv", f"{stem}.md", f"{stem}.tex"} <= names
-    inside = next(ref for ref in page.references if ref.startswith("data:text/csv"))
-    csv = base64.b64decode(inside.split(",")[1]).decode()
+    inside = [ref for ref in page.references if ref.startswith("data:text/csv")]
+    tables = [base64.b64decode(reference.split(",")[1]).decode() for reference in inside]
+    (csv,) = [one for one in tables if one.startswith("Score") and "recommended" in one]
     assert csv == (path.parent / "tables" / "errors-causal-2s.csv").read_text(encoding="utf-8")
 
 
@@ -134,8 +136,9 @@ def test_traces_are_the_stored_ones(whole):
     with Store(path.parent.parent / "results.sqlite") as store:
         (trace,) = store.traces(labels="causal", horizon=2.0, predictor="QRNN-MCC", recording="two")
     shown = next(one for one in data["recordings"] if one["name"] == "two")
-    own = next(t for t in shown["traces"] if (t["predictor"], t["labels"]) == ("QRNN-MCC", "causal"))
-    at = shown["coordinates"].index("abdomen y")
+    case = ("QRNN-MCC", "causal", 2.0)
+    own = next(t for t in shown["traces"] if (t["predictor"], t["labels"], t["horizon"]) == case)
+    at = shown["coordinates"].index("abdomen.y")
     np.testing.assert_allclose(unpack(own["forecast"][at]), trace.forecast[:, 1, 1], atol=0.0051)
     np.testing.assert_allclose(unpack(shown["actual"][at]), trace.actual[:, 1, 1], atol=0.0051)
     error = np.linalg.norm(trace.forecast - trace.actual, axis=-1)
@@ -157,23 +160,45 @@ def test_packing_rounds_to_the_step(values):
     np.testing.assert_allclose(unpack(explorer.pack(values, 0.01)), values, atol=0.00501)
 
 
-def test_long_recordings_show_the_coordinate_that_moves_most(tmp_path, monkeypatch):
-    monkeypatch.setattr(explorer, "BUDGET", 1000)
-    with Store(make(tmp_path / "a.sqlite", count=1)) as store:
-        data = explorer.data(store.recordings(), store.traces(horizon=2.0), ["LMS"])
-    assert data["recordings"][0]["coordinates"] == ["chest z", "abdomen z"]
+@pytest.mark.parametrize(
+    ("budget", "coordinates", "horizons", "samples"),
+    [
+        (10**6, 6, [0.1, 0.5, 1.0, 1.5, 2.0], 700),
+        (150_000, 2, [0.1, 0.5, 1.0, 1.5, 2.0], 700),
+        (70_000, 1, [0.1, 0.5, 1.0, 1.5, 2.0], 700),
+        (40_000, 1, [0.1, 1.0, 2.0], 700),
+        (14_000, 1, [1.0], 700),
+        (1_000, 1, [1.0], 53),
+    ],
+)
+def test_large_experiments_show_less(tmp_path, monkeypatch, budget, coordinates, horizons, samples):
+    """All coordinates, the one of each channel or of the recording that moves most, fewer horizons, less time."""
+    monkeypatch.setattr(explorer, "BUDGET", budget)
+    path = make(tmp_path / "a.sqlite", count=1, horizons=[0.1, 0.5, 1.0, 1.5, 2.0])
+    with Store(path) as store:
+        data = explorer.data(store.recordings(), store.traces(), ["LMS"], horizon=1.0)
+    (shown,) = data["recordings"]
+    assert len(shown["coordinates"]) == coordinates
+    assert set(shown["coordinates"]) <= {
+        f"{c}.{a}" for c in ("chest", "abdomen") for a in ("xyz" if coordinates > 2 else "z")
+    }
+    assert data["horizons"] == horizons
+    assert len(unpack(shown["times"])) == samples
+    assert bool(data["left_out"]) == (coordinates < 6)
+    size = sum(len(packed["data"]) for trace in shown["traces"] for packed in trace["forecast"])
+    assert size <= 1.01 * budget
 
 
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
-        ({"stages": ["validation"]}, {"errors", "recordings", "traces", "horizons", "speed"}),
+        ({"stages": ["validation"]}, {"data", "errors", "recordings-errors", "traces", "horizons", "speed"}),
         ({"stages": ["validation"], "traces": False}, {"errors", "traces", "reliability"}),
         ({"predictors": ["persistence"]}, {"grid", "reliability"}),
         ({"predictors": ["recommended"], "count": 1}, {"grid"}),
         ({"count": 1, "horizons": [2.0]}, {"horizons"}),
         ({"traces": False}, {"traces", "reliability"}),
-        ({"dimensions": 4, "data": "mine.csv"}, set()),
+        ({"dimensions": 4, "data": "mine.csv"}, {"method", "times"}),
         ({"stages": []}, {"errors", "grid"}),
     ],
 )
@@ -181,7 +206,7 @@ def test_parts_of_an_experiment(tmp_path, given, missing):
     path = report.write(make(tmp_path / "results.sqlite", **given), tmp_path)
     page = Page(path.read_text(encoding="utf-8"))
     assert not missing & set(page.ids)
-    assert {"verdict", "method", "reproduce"} <= set(page.ids)
+    assert {"verdict", "reproduce"} <= set(page.ids)
     assert not re.search(r"\bnan\b|\bNone\b(?! of)", page.text)
 
 

@@ -8,8 +8,10 @@ import pytest
 from made_up_store import make
 
 from quatcast.evaluation import Store
-from quatcast.evaluation.report import comparison, published
-from quatcast.evaluation.report.contents import tables
+from quatcast.evaluation.report import comparison, published, reliability
+from quatcast.evaluation.report.contents import Report
+from quatcast.evaluation.report.experiment import Experiment
+from quatcast.evaluation.report.material import Material
 from quatcast.evaluation.report.tables import Column, Number, Table
 from quatcast.evaluation.summary import RecordingInfo, Summary
 
@@ -22,7 +24,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def summary(store):
-    return Summary(store.results("test"), [RecordingInfo(r.name, r.group) for r in store.recordings()])
+    return Summary(store.results("test"), [RecordingInfo(r.name, r.group, r.unit) for r in store.recordings()])
 
 
 def read(table):
@@ -56,11 +58,11 @@ def test_no_mean_before_all_recordings_are_there(store):
     summary = Summary(store.results("test"), about)
     assert summary.of_group("causal", 2.0, "LMS") is None
     assert summary.ranking("causal", 2.0) == []
-    assert "incomplete" in comparison.errors(summary, "causal", 2.0, "simulated").csv()
+    assert "incomplete" in comparison.errors(summary, "causal", 2.0, Experiment({"data": "simulated"})).csv()
 
 
 def test_errors_beside_the_paper(summary):
-    rows = read(comparison.errors(summary, "lookahead", 2.0, "extmarker"))
+    rows = read(comparison.errors(summary, "lookahead", 2.0, Experiment({"data": "extmarker"})))
     row = next(row for row in rows if (row["Score"], row["Predictor"]) == ("RMSE [mm]", "LMS"))
     assert float(row["all (3 recordings): ours"]) == pytest.approx(1.5)
     assert float(row["all (3 recordings): paper"]) == 1.728
@@ -69,15 +71,20 @@ def test_errors_beside_the_paper(summary):
 
 
 def test_the_paper_is_shown_for_its_own_horizon_and_data_only(summary):
-    assert "paper" not in comparison.errors(summary, "lookahead", 0.5, "extmarker").csv()
-    assert "paper" not in comparison.errors(summary, "lookahead", 2.0, "mine.csv").csv()
-    assert comparison.OTHER_DATA not in comparison.errors(summary, "lookahead", 2.0, "extmarker").notes
-    assert comparison.OTHER_DATA in comparison.errors(summary, "lookahead", 2.0, "simulated").notes
+    assert "paper" not in comparison.errors(summary, "lookahead", 0.5, Experiment({"data": "extmarker"})).csv()
+    assert "paper" not in comparison.errors(summary, "lookahead", 2.0, Experiment({"data": "mine.csv"})).csv()
+    assert (
+        comparison.OTHER_DATA
+        not in comparison.errors(summary, "lookahead", 2.0, Experiment({"data": "extmarker"})).notes
+    )
+    assert (
+        comparison.OTHER_DATA in comparison.errors(summary, "lookahead", 2.0, Experiment({"data": "simulated"})).notes
+    )
 
 
 def test_predictors_without_a_label_rule_are_not_in_its_table(summary):
-    assert "recommended" in comparison.errors(summary, "causal", 2.0, "").csv()
-    assert "recommended" not in comparison.errors(summary, "lookahead", 2.0, "").csv()
+    assert "recommended" in comparison.errors(summary, "causal", 2.0, Experiment({"data": ""})).csv()
+    assert "recommended" not in comparison.errors(summary, "lookahead", 2.0, Experiment({"data": ""})).csv()
 
 
 def test_best_values_are_bold(summary):
@@ -89,7 +96,7 @@ def test_best_values_are_bold(summary):
 
 def test_coverage_counts_test_samples_alone(store):
     traces = store.traces(predictor="recommended", labels="causal", horizon=0.5)
-    table = comparison.coverage(traces)
+    table = reliability.coverage(traces)
     row = next(row for row in read(table) if row["Recording"] == "one")
     # 0.5 s ahead the forecast is the position 5 samples before; errors of sin(1.5 t + c)·(1, 2, 3).
     inside = []
@@ -106,15 +113,17 @@ def test_coverage_counts_test_samples_alone(store):
 
 
 def test_times_beside_the_paper(store):
-    row = next(row for row in read(comparison.times(store.timings())) if row["Predictor"] == "LMS")
+    row = next(row for row in read(reliability.times(store.timings())) if row["Predictor"] == "LMS")
     assert float(row["Speed-up"]) == pytest.approx(0.313 / 0.05)
     assert row["Our sizes"] == "lags 90"
 
 
 def test_every_table_names_its_label_rule(store, summary):
-    found = list(tables(store, summary, store.traces()))
-    assert len({table.name for table in found}) == len(found)
-    for table in found:
+    found = Report(Material.read(store)).tables
+    assert {"recordings", "predictors"} <= set(found)
+    for table in found.values():
+        if table.name in ("recordings", "predictors"):
+            continue
         assert "labels" in table.caption or all("labels" in row[0] for row in table.rows), table.caption
 
 

@@ -16,9 +16,15 @@ if TYPE_CHECKING:
     from quatcast.evaluation import Batch, Predictor
     from quatcast.forecasting.contract import Forecasts, Labels
 
+FIGURES = ("html", "svg", "pdf", "png")
+"""Formats of figures."""
+SOONER = "use a longer file, or a predictor that starts sooner (--predictor constant-velocity)"
+
 
 def forecast(
-    file: Annotated[Path, Argument(help="Table of positions: a column of times, and 3 or 4 columns per channel.")],
+    file: Annotated[
+        Path, Argument(help="Recording: a table of positions or poses, or a file of a motion capture system.")
+    ],
     horizon: Annotated[float, Option(help="Seconds ahead.")] = 0.5,
     predictor: Annotated[str, Option(help="Name of a predictor.")] = "recommended",
     set_: Annotated[
@@ -28,25 +34,34 @@ def forecast(
     seed: Annotated[int, Option(help="Seed of the initial weights.", min=0)] = 0,
     rate: Annotated[float | None, Option(help="Samples per second, if the file has no times.")] = None,
     dimensions: Annotated[int | None, Option(help="Columns per channel, 3 or 4.")] = None,
+    channels: Annotated[list[str] | None, Option(help="Channels to read, separated by commas.")] = None,
+    columns: Annotated[
+        list[str] | None, Option(help="Columns of a channel, such as hip=a,b,c; once per channel.")
+    ] = None,
+    ignore: Annotated[list[str] | None, Option(help="Columns to ignore, separated by commas.")] = None,
+    time_column: Annotated[str | None, Option("--time", help="Column of times, by name or number.")] = None,
+    time_unit: Annotated[str | None, Option(help="Unit of the times: s, ms, us or ns.")] = None,
+    unit: Annotated[str | None, Option(help="Unit of all channels, mm, or of some, hip=mm,turn=deg.")] = None,
+    space: Annotated[str | None, Option(help="position, vector, orientation or pose: read only these.")] = None,
+    encoding: Annotated[str | None, Option(help="Encoding of the file, if it is not UTF-8.")] = None,
     sentinel: Annotated[list[str] | None, Option(help=SENTINEL)] = None,
     valid: Annotated[list[str] | None, Option(help=VALID)] = None,
+    figure: Annotated[str, Option(help="Formats of the figure, separated by commas: html, svg, pdf, png.")] = "html",
     out: Annotated[Path, Option(help="Folder for the output.")] = Path(),
     device: Annotated[str, Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Forecast the recording in a file, and write a table and a figure of the forecasts."""
-    from dataclasses import replace
-
     import numpy as np
 
     from quatcast.algebra.backend import place
-    from quatcast.cli.terminal import say
-    from quatcast.data import read_csv, write_csv
+    from quatcast.data import read
     from quatcast.evaluation import Batch, find_predictor
-    from quatcast.evaluation.protocol import samples_ahead
-    from quatcast.evaluation.report.figures import forecast_figure
+    from quatcast.evaluation.in_space import space_of
+    from quatcast.evaluation.protocol import rounded_horizons, samples_ahead
     from quatcast.evaluation.run.settings import positive
 
     positive("--horizon", horizon, "number of seconds")
+    formats = _formats(figure)
     # Some predictors ignore the device, but it must exist for all of them.
     place(np.zeros(1), device)
     chosen = find_predictor(predictor)
@@ -54,53 +69,117 @@ def forecast(
         raise ValueError(f"--labels: expected {' or '.join(chosen.labels)} for {chosen.name}, got {labels!r}")
     rule: Labels = "causal" if labels == "causal" else "lookahead"
     configuration = {**chosen.usual, **_settings(chosen, set_ or [])}
-    recording = read_csv(file, rate=rate, dimensions=dimensions)
+    recording = read(
+        file,
+        rate=rate,
+        channels=_words(channels),
+        columns=columns,
+        ignore=_words(ignore) or (),
+        time=time_column,
+        time_unit=time_unit,
+        unit=unit,
+        space=space,
+        dimensions=dimensions,
+        encoding=encoding,
+    )
+    _introduce(recording)
     recording = without_known_faults(recording, sentinel or [], valid or [])
     if horizon > recording.duration:
         raise ValueError(f"--horizon: expected less than the {recording.duration:g} s of {file}, got {horizon:g} s")
     steps = samples_ahead(horizon, recording)
-    batch = Batch([configuration], [seed], steps, recording.rate, rule, device, recording.channels)
+    _note(rounded_horizons([horizon], [recording]))
+    _check_length(recording, chosen, horizon)
+    names = recording.channels if chosen.takes_spaces else space_of(recording).names(recording.channels)
+    batch = Batch([configuration], [seed], steps, recording.rate, rule, device, names, recording.space)
     forecasts = _forecast(recording, chosen, batch)
-    forecasts = replace(forecasts, positions=forecasts.positions.reshape(recording.positions.shape))
+    _write(recording, forecasts, chosen.name, out, f"{recording.name}-{chosen.name}-{labels}-{horizon:g}s", formats)
+
+
+def _introduce(recording: Recording) -> None:
+    """Print what was read, and on standard error what the reader assumed, ignored or converted."""
+    from quatcast.cli.terminal import say
+
+    channels = ", ".join(
+        f"{name} [{unit}]" if unit else name for name, unit in zip(recording.channels, recording.units, strict=True)
+    )
+    kind = f"{recording.dimensions}-D" if recording.space in ("position", "vector") else f"{recording.space}s"
+    timing = recording.timing.sentence() if recording.timing else f"{recording.rate:g} Hz"
+    say(f"{recording.name}: {len(recording)} samples in {recording.duration:.4g} s, {kind}: {channels}; {timing}")
+    _note(recording.notes)
+
+
+def _note(sentences: Any) -> None:
+    """Print sentences on standard error, one line each."""
+    import sys
+
+    from quatcast.escaping import one_line
+
+    for sentence in sentences:
+        print(f"quatcast: note: {one_line(sentence)}", file=sys.stderr)
+
+
+def _check_length(recording: Recording, predictor: Predictor, horizon: float) -> None:
+    """Refuse a recording that is too short for a single forecast."""
+    needed = predictor.warmup + horizon
+    if recording.duration < needed:
+        raise ValueError(
+            f"recording {recording.name!r}: expected more than {needed:.3g} s, because {predictor.name} makes its "
+            f"first forecast after {predictor.warmup:.3g} s, got {recording.duration:.3g} s; {SOONER}"
+        )
+
+
+def _write(
+    recording: Recording, forecasts: Forecasts, predictor: str, out: Path, stem: str, formats: list[str]
+) -> None:
+    """Write the table, the status and the figures of the forecasts."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from quatcast.cli.terminal import say
+    from quatcast.data import write_csv
+    from quatcast.evaluation.report.forecast_panels import forecast_panels
+    from quatcast.evaluation.report.forecast_tables import verdict, write_status
+
+    if not np.isfinite(forecasts.positions).any():
+        raise ValueError(
+            f"recording {recording.name!r}: {predictor} made no forecast in {recording.duration:.3g} s; {SOONER}"
+        )
     out.mkdir(parents=True, exist_ok=True)
-    stem = f"{recording.name}-{chosen.name}-{labels}-{horizon:g}s"
-    table, figure = out / f"{stem}.csv", out / f"{stem}.html"
+    table = out / f"{stem}.csv"
     write_csv(replace(recording, positions=forecasts.positions), table)
-    forecast_figure(recording, forecasts).write_html(figure, include_plotlyjs=True)
-    say(_verdict(recording, forecasts, chosen.name))
+    say(verdict(recording, forecasts, predictor))
     say(f"Forecasts: {table}")
     if isinstance(forecasts, GuardedForecasts):
-        guard = out / f"{stem}-status.csv"
-        _write_status(recording, forecasts, guard)
-        say(f"Radius and status: {guard}")
-    say(f"Figure: {figure}")
+        write_status(recording, forecasts, out / f"{stem}-status.csv")
+        say(f"Radius and status: {out / f'{stem}-status.csv'}")
+    contents = forecast_panels(recording, forecasts, predictor=predictor)
+    for suffix in formats:
+        path = out / f"{stem}.{suffix}"
+        if suffix == "html":
+            from quatcast.evaluation.report.forecast_figure import draw, write_html
+
+            write_html(draw(contents), path, contents.title)
+        else:
+            from quatcast.evaluation.report.forecast_static import write_static
+
+            write_static(contents, path)
+        say(f"Figure: {path}")
 
 
-def _write_status(recording: Recording, forecasts: GuardedForecasts, path: Path) -> None:
-    """Write a table with one row per sample.
+def _formats(given: str) -> list[str]:
+    """Return the formats of figures from words separated by commas; none for an empty text or the word none."""
+    formats = [word for word in _words([given]) or [] if word != "none"]
+    for word in formats:
+        if word not in FIGURES:
+            raise ValueError(f"--figure: expected some of {', '.join(FIGURES)}, or none, got {word!r}")
+    return formats
 
-    A row has the status and reason at its time, and for the forecast of that time when it was made, the status at that
-    moment, and the radius.
-    """
-    import csv
 
-    from quatcast.escaping import csv_cell
-    from quatcast.safety.status import Status
-
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        names = [csv_cell(name) for name in recording.channels]
-        replaced, radii = [f"{n} replaced" for n in names], [f"{n} radius" for n in names]
-        rows.writerow(["time", "status", "reason", *replaced, "forecast made at", "status then", *radii])
-        for t, time_ in enumerate(recording.times):
-            now = [f"{time_:.6g}", Status(forecasts.status[t]).label, csv_cell(forecasts.reasons[t])]
-            filled = [int(channel) for channel in forecasts.replaced[t]]
-            source = t - forecasts.horizon
-            then = (
-                [f"{recording.times[source]:.6g}", Status(forecasts.status[source]).label] if source >= 0 else ["", ""]
-            )
-            around = ["" if radius != radius else f"{radius:.4g}" for radius in forecasts.radius[t]]
-            rows.writerow([*now, *filled, *then, *around])
+def _words(values: list[str] | None) -> list[str] | None:
+    if values is None:
+        return None
+    return [word.strip() for value in values for word in value.split(",") if word.strip()]
 
 
 def _settings(predictor: Predictor, given: list[str]) -> dict[str, Any]:
@@ -128,45 +207,29 @@ def _value(text: str) -> Any:
 def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forecasts:
     """Forecast a recording and show the remaining time, estimated from the first samples."""
     from concurrent.futures import ThreadPoolExecutor, wait
+    from dataclasses import replace
 
     from quatcast.cli.terminal import ProgressDisplay
-    from quatcast.evaluation.protocol import forward_fill, scaling_samples
+    from quatcast.evaluation.in_space import run_in_space
+    from quatcast.evaluation.protocol import SCALING, scaling_samples
 
-    positions = recording.positions if predictor.takes_missing else forward_fill(recording.positions)
+    takes = {"takes_missing": predictor.takes_missing, "takes_spaces": predictor.takes_spaces}
+    count = min(scaling_samples(recording.rate), len(recording))
+    beginning = replace(recording, positions=recording.positions[:count], times=recording.times[:count])
     try:
         began = time.monotonic()
-        first = scaling_samples(recording.rate)
-        predictor.build(batch).run(positions[:first])
-        expected = (time.monotonic() - began) * len(positions) / first
+        run_in_space(predictor.build(batch), beginning, **takes)
+        expected = (time.monotonic() - began) * len(recording) / count
         with ThreadPoolExecutor(1) as executor, ProgressDisplay() as display:
             began = time.monotonic()
-            running = executor.submit(predictor.build(batch).run, positions)
+            running = executor.submit(run_in_space, predictor.build(batch), recording, **takes)
             while wait([running], timeout=0.2).not_done:
                 display.update("forecasting", min(time.monotonic() - began, 0.99 * expected), expected)
             return running.result()
     except ValueError as error:
+        if len(recording) < scaling_samples(recording.rate):
+            raise ValueError(
+                f"recording {recording.name!r}: expected at least {SCALING:g} s, to which {predictor.name} fits its "
+                f"scaling, got {recording.duration:.3g} s; {SOONER}"
+            ) from error
         raise ValueError(f"recording {recording.name!r}: {error}") from error
-
-
-def _verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
-    """Return the RMSE of the forecasts and of persistence, the forecast that nothing moves, as text."""
-    import numpy as np
-
-    from quatcast.evaluation import score
-    from quatcast.evaluation.protocol import forward_fill, scaling_samples, validation_samples
-
-    test = validation_samples(recording.rate)
-    start = test if len(recording) >= 2 * test else scaling_samples(recording.rate)
-    # A forecaster that fits its scales live has its first forecast only after the warm-up.
-    complete = np.isfinite(forecasts.positions).all(axis=(-2, -1))
-    if not complete.any():
-        return f"{recording.name}: no sample has a forecast of every channel"
-    start = max(start, int(np.argmax(complete)))
-    if len(recording) < start + 2:
-        return f"{recording.name}: too short to score the forecasts"
-    still = np.full_like(recording.positions, np.nan)
-    still[forecasts.horizon :] = forward_fill(recording.positions)[: -forecasts.horizon]
-    own, other = (score(recording.positions, one, start).rmse for one in (forecasts.positions, still))
-    rule = "" if forecasts.labels == "causal" else " with look-ahead labels"
-    errors = f"RMSE {own:.3g} mm by {name}{rule}, {other:.3g} mm by persistence"
-    return f"{recording.name}: {errors}, from sample {start + 1} on"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
+
+if TYPE_CHECKING:
+    from quatcast.data import Recording
 
 app = typer.Typer(help="List, download, simulate and inspect recordings.", no_args_is_help=True)
 
@@ -18,7 +21,7 @@ def list_() -> None:
     from quatcast.data import sources
 
     rows = [[s.name, s.title, "to be downloaded" if s.needs_download() else "available"] for s in sources()]
-    rows.append(["FILE", "a text table with a column of times and 3 or 4 columns per channel", ""])
+    rows.append(["FILE", "a text table, or an export of a motion capture or navigation system", ""])
     print_table("Data sources", ["name", "description", "state"], rows, words=3)
 
 
@@ -57,28 +60,46 @@ def show(
     data: Annotated[list[str], Argument(help="Names of data sources, or files.")],
     data_dir: Annotated[str | None, Option(help="Folder of the files of the source, instead of a download.")] = None,
 ) -> None:
-    """Print the contents of recordings."""
-    import numpy as np
+    """Print the contents of recordings, and what the reader assumed about files."""
+    import sys
 
     from quatcast.cli.terminal import print_table
+    from quatcast.data import read_all
+    from quatcast.escaping import one_line
     from quatcast.evaluation import load
+    from quatcast.evaluation.run.recordings import is_source
 
-    recordings = [one for name in data for one in load(name, data_dir=data_dir, progress=True)]
     rows = []
-    for recording in recordings:
-        positions = recording.positions
-        rows.append(
-            [
-                recording.name,
-                recording.group,
-                ", ".join(recording.channels),
-                f"{recording.dimensions}",
-                f"{len(recording)}",
-                f"{recording.duration:.1f}",
-                f"{recording.rate:g}",
-                f"{np.isnan(positions).any(axis=-1).mean():.1%}",
-                f"{np.nanmax(np.nanmax(positions, axis=0) - np.nanmin(positions, axis=0)):.1f}",
-            ]
-        )
-    numbers = ["dimensions", "samples", "seconds", "Hz", "missing", "range (mm)"]
-    print_table("Recordings", ["name", "group", "channels", *numbers], rows, words=3)
+    for name in data:
+        known = is_source(name) or not Path(name).is_file()
+        for recording in load(name, data_dir=data_dir, progress=True) if known else read_all(name):
+            rows.append(_row(recording))
+            for note in recording.notes:
+                print(f"quatcast: note: {one_line(recording.name)}: {one_line(note)}", file=sys.stderr)
+    numbers = ["samples", "seconds", "Hz", "jitter", "missing", "range"]
+    print_table("Recordings", ["name", "group", "channels", "kind", *numbers], rows, words=4)
+
+
+def _row(recording: Recording) -> list[str]:
+    """Return the row of a recording in the table of `show`."""
+    import numpy as np
+
+    positions, units = recording.positions, recording.units
+    channels = [f"{name} [{unit}]" if unit else name for name, unit in zip(recording.channels, units, strict=True)]
+    kind = f"{recording.dimensions}-D" if recording.space in ("position", "vector") else recording.space
+    timing = recording.timing
+    # The range is that of the positions: the numbers of a quaternion have no unit.
+    moving = positions[..., :3] if recording.space == "pose" else positions
+    reach = np.nanmax(np.nanmax(moving, axis=0) - np.nanmin(moving, axis=0)) if np.isfinite(moving).any() else np.nan
+    return [
+        recording.name,
+        recording.group,
+        ", ".join(channels),
+        kind,
+        f"{len(recording)}",
+        f"{recording.duration:.1f}",
+        f"{recording.rate:.6g}",
+        "" if timing is None else f"{timing.jitter * timing.rate:.1%}",
+        f"{np.isnan(positions).any(axis=-1).mean():.1%}",
+        f"{reach:.4g} {recording.unit}".rstrip(),
+    ]

@@ -11,6 +11,12 @@ from typer import Argument, Option
 def report(
     store: Annotated[Path, Argument(help="Folder of an experiment, its file results.sqlite, or a live session.")],
     out: Annotated[Path | None, Option(help="Folder of the report.", show_default="folder of the store")] = None,
+    title: Annotated[str, Option(help="Title of the report.")] = "",
+    anonymise: Annotated[
+        bool, Option("--anonymise", help="Number recordings, groups and channels; leave out files and dates.")
+    ] = False,
+    tolerance: Annotated[str, Option(help="Count errors up to this, such as 2mm.", show_default="2mm")] = "",
+    figures: Annotated[bool, Option("--figures", help="Also write figures as SVG and PDF.")] = False,
 ) -> None:
     """Write the report and the tables of an experiment, which may be unfinished, or the report of a live session."""
     from quatcast.cli.compare import store_file
@@ -25,7 +31,8 @@ def report(
     with Store(path) as opened:
         if not opened.count("test"):
             raise ValueError(f"{path}: holds no test results yet; run `quatcast compare` to resume the experiment")
-    say(f"Report: {write(path, out or path.parent)}")
+    wishes = {"title": title, "anonymise": anonymise, "tolerance": tolerance, "figures": figures}
+    say(f"Report: {write(path, out or path.parent, **wishes)}")  # type: ignore[arg-type]
 
 
 def _report_session(session: Path, out: Path) -> None:

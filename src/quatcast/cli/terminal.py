@@ -27,16 +27,24 @@ def say(text: str) -> None:
     Console(highlight=False, soft_wrap=True, markup=False).print(printable(text))
 
 
+def warn(text: str) -> None:
+    """Print a line on standard error, as errors and warnings are printed."""
+    Console(highlight=False, soft_wrap=True, markup=False, stderr=True).print(f"quatcast: {one_line(text)}")
+
+
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:
     """Print a table whose first `words` columns hold words and the others hold numbers."""
-    grid = Table(title=Text(one_line(title)), title_justify="left", title_style="bold")
+    grid = Table()
     for i, column in enumerate(columns):
         grid.add_column(Text(one_line(column)), justify="left" if i < words else "right", no_wrap=i == 0)
     for row in rows:
         grid.add_row(*(Text(one_line(cell)) for cell in row))
     # Written to a file, a table is not limited to the width of a terminal.
     console = Console(highlight=False)
-    console.print(grid) if console.is_terminal else Console(highlight=False, width=160).print(grid)
+    console = console if console.is_terminal else Console(highlight=False, width=160)
+    # As a title of the table it would be broken at the width of the table.
+    console.print(Text(one_line(title), style="bold"))
+    console.print(grid)
 
 
 class ProgressDisplay:

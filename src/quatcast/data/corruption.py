@@ -31,7 +31,8 @@ def corrupt(
     glitches, dropouts
         Probabilities of a displaced and of a missing sample, from 0 to 1.
     magnitude
-        Distance by which a sample is displaced, in the unit of the recording (mm).
+        Distance by which a sample is displaced, in the unit of the recording. Orientations and poses
+        cannot be displaced, but they can be missing.
     seed
         Seed of the random generator.
 
@@ -47,6 +48,8 @@ def corrupt(
     for name, probability in (("glitches", glitches), ("dropouts", dropouts)):
         if not 0.0 <= probability <= 1.0:
             raise ValueError(f"{name}: expected a probability from 0 to 1, got {probability}")
+    if glitches and recording.space not in ("position", "vector"):
+        raise ValueError(f"glitches: expected 0 for a recording of {recording.space}s, got {glitches}")
     for_glitches, for_dropouts, for_directions = np.random.default_rng(seed).spawn(3)
     positions = recording.positions.copy()
     displaced = for_glitches.random(positions.shape[:2]) < glitches

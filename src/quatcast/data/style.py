@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """Unit of a column of times → its length in seconds."""
@@ -29,6 +30,10 @@ class FileStyle:
         8601. It is subtracted when a file is read, because the nanoseconds since 1970 do not fit into a float.
     time_decimals
         Decimals of a time in the file; None for as many as are needed.
+    header
+        Whether the file has a line with the names of the columns; "comment" if this line begins with a number sign.
+    time_unit_below
+        If the units are in a line below the header, the unit of the times there; None if there is no such line.
 
     Examples
     --------
@@ -42,6 +47,8 @@ class FileStyle:
     time_unit: str = "s"
     time_origin: str = ""
     time_decimals: int | None = None
+    header: Literal["yes", "comment", "no"] = "yes"
+    time_unit_below: str | None = None
 
     def __post_init__(self) -> None:
         if self.time_unit not in (*TIME_UNITS, "iso"):

@@ -8,8 +8,11 @@ import numpy as np
 
 from quatcast.typing import Floats
 
-NICE = 1e-4
-"""A measured rate that is as near as this to a number with few digits is that number."""
+NICE = 1e-7
+"""A measured interval that is as near as this to a number with few digits is that number."""
+
+WIDEST = 1.5
+"""Longest step, in sampling intervals, over which values are interpolated; after a longer one samples are missing."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,16 @@ def measure(times: Floats) -> Timing:
     index = np.concatenate([[0.0], np.cumsum(counts)])
     centred = index - index.mean()
     interval = float(centred @ (times - times[0]) / (centred @ centred))
+    # Times in whole milliseconds scatter about the line; the interval is known as well as that allows.
+    scatter = float(np.std(times - times[0] - interval * index)) / float(np.sqrt(centred @ centred))
     if not 0.8 < interval / median < 1.25:
-        interval = median
-    interval = _nice(interval)
+        interval, scatter = median, 0.0
+    tolerance = max(NICE, 3.0 * scatter / interval)
+    interval = _nice(interval, tolerance)
     deviation = steps / interval - np.maximum(np.rint(steps / interval), 1.0)
     skipped = np.maximum(np.rint(steps / interval), 1.0) - 1.0
     return Timing(
-        rate=_nice(1.0 / interval),
+        rate=_nice(1.0 / interval, tolerance),
         jitter=round(float(np.sqrt(np.mean(deviation**2))) * interval, 9),
         uneven=float(np.mean(np.abs(deviation) > 0.25)),
         gaps=int((skipped > 0).sum()),
@@ -79,7 +85,61 @@ def measure(times: Floats) -> Timing:
     )
 
 
-def _nice(value: float) -> float:
-    """Return the number of three digits nearby, if there is one within the tolerance."""
-    short = float(f"{value:.3g}")
-    return short if abs(short / value - 1.0) <= NICE else value
+def _nice(value: float, tolerance: float) -> float:
+    """Return the number of four digits nearby, if there is one within the tolerance."""
+    short = float(f"{value:.4g}")
+    return short if abs(short / value - 1.0) <= tolerance else value
+
+
+def resample(times: Floats, values: Floats, rate: float) -> tuple[Floats, Floats]:
+    """Interpolate rows at uneven times to an even grid that begins with the first row.
+
+    A value of the grid lies on the straight line between the row before it and the row after it. It is known when the
+    row after it has arrived; rows that come later do not change it, so that a program that reads the rows one by one
+    gets the same values. It is missing (NaN) if both rows are more than one and a half sampling intervals apart.
+
+    Parameters
+    ----------
+    times
+        Increasing times of the rows in seconds, (rows,).
+    values
+        (rows, columns).
+    rate
+        Rate of the grid in Hz.
+
+    Examples
+    --------
+    >>> resample(np.array([0.0, 0.08, 0.21]), np.array([[0.0], [0.8], [2.1]]), rate=10.0)
+    (array([0. , 0.1, 0.2]), array([[0.],
+           [1.],
+           [2.]]))
+    """
+    interval = 1.0 / rate
+    grid = times[0] + np.arange(int(np.floor((times[-1] - times[0]) * rate + 1e-9)) + 1) * interval
+    after = np.clip(np.searchsorted(times, grid - 1e-9 * interval), 0, len(times) - 1)
+    exact = np.abs(times[after] - grid) <= 1e-6 * interval
+    before = np.where(exact, after, np.maximum(after - 1, 0))
+    span = times[after] - times[before]
+    share = np.where(span > 0, (grid - times[before]) / np.where(span > 0, span, 1.0), 0.0)[:, None]
+    made = (1.0 - share) * values[before] + share * values[after]
+    made[exact] = values[after[exact]]
+    made[span > WIDEST * interval] = np.nan
+    return np.round(grid, 9), made
+
+
+def insert_missing(times: Floats, values: Floats, rate: float) -> tuple[Floats, Floats]:
+    """Insert rows of NaN where the times skip one or more samples; the other rows stay as they are.
+
+    Examples
+    --------
+    >>> insert_missing(np.array([0.0, 0.1, 0.3]), np.array([[1.0], [2.0], [4.0]]), rate=10.0)
+    (array([0. , 0.1, 0.2, 0.3]), array([[ 1.],
+           [ 2.],
+           [nan],
+           [ 4.]]))
+    """
+    steps = np.maximum(np.rint(np.diff(times) * rate), 1.0)
+    index = np.concatenate([[0], np.cumsum(steps)]).astype(int)
+    made = np.full((index[-1] + 1, values.shape[1]), np.nan)
+    made[index] = values
+    return np.interp(np.arange(len(made)), index, times), made

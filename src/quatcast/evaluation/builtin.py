@@ -14,7 +14,6 @@ from quatcast.evaluation.catalogue import MAX_DEPTH, Batch, Predictor, Recording
 from quatcast.evaluation.protocol import scaling_samples
 from quatcast.forecasting.contract import Forecasts
 from quatcast.forecasting.forecaster import Forecaster
-from quatcast.forecasting.recipe import WARMUP
 from quatcast.learners import GRU, LMS, QGRU, QLMS, QRNN, RLS, RNN, Learner, Persistence
 from quatcast.safety.recommendation import recommended
 from quatcast.training.losses import MCC
@@ -79,7 +78,8 @@ def _persistence(batch: Batch) -> RecordingForecaster:
 
 
 def _recommended(batch: Batch) -> RecordingForecaster:
-    return recommended(batch.horizon / batch.sampling_rate, batch.sampling_rate, names=batch.names)
+    ahead = batch.horizon / batch.sampling_rate
+    return recommended(ahead, batch.sampling_rate, space=batch.space, names=batch.names)
 
 
 LAGS = [10, 30, 50, 70, 90]
@@ -173,7 +173,7 @@ register_predictor(
         "The forecaster that quatcast recommends",
         _recommended,
         labels=("causal",),
-        warmup=WARMUP,
+        takes_spaces=True,
         takes_missing=True,
         arrays=("radius", "status", "replaced"),
         default=True,

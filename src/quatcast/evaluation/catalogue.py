@@ -52,6 +52,8 @@ class Batch:
         Where arrays are stored, see `quatcast.algebra.backend`.
     names
         Names of the channels, where they are known.
+    space
+        What a sample is, for predictors that take orientations and poses; see `quatcast.forecasting.spaces`.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Batch:
     labels: Labels
     device: str = "cpu"
     names: Sequence[str] | None = None
+    space: str = "position"
 
     def each(self, key: str) -> list[Any]:
         """Return the value of a setting in every run."""
@@ -111,6 +114,8 @@ class Predictor:
         Seconds before its first forecast, where it fits its scales live.
     takes_missing
         Whether it accepts missing samples (NaN). For other predictors they are filled with the last observed value.
+    takes_spaces
+        Whether it accepts orientations and poses. For other predictors they are converted to coordinates.
     arrays
         Attributes of its forecasts, besides positions and weights, that are stored for the report.
     weight_size
@@ -147,6 +152,7 @@ class Predictor:
     labels: tuple[Labels, ...] = ("causal", "lookahead")
     warmup: float = 0.0
     takes_missing: bool = False
+    takes_spaces: bool = False
     arrays: tuple[str, ...] = ()
     weight_size: int = 1
     profiles: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.algebra.quaternion import angle
+from quatcast.data.recording import Recording
 from quatcast.typing import Bools, Floats
 
 
@@ -50,7 +52,7 @@ class Scores:
     diverged: Any
 
 
-def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600) -> Scores:
+def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600, space: str = "position") -> Scores:
     """Score the forecasts of all samples from index `start` on.
 
     Parameters
@@ -61,6 +63,8 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600) -> Scores:
         Forecasts of the same shape, or with a leading run axis; row t is the forecast of sample t.
     start
         Index of the first sample that is scored, counted from 0.
+    space
+        What the numbers are. The errors of an "orientation" are angles in degrees, other errors Euclidean distances.
 
     Examples
     --------
@@ -85,9 +89,9 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600) -> Scores:
     if not observed.any():
         raise ValueError(f"actual: expected observed samples, got only missing ones from index {start} on")
     with np.errstate(all="ignore"):
-        error = np.linalg.norm(guess - truth, axis=-1)[..., observed]
-        move = np.linalg.norm(np.diff(guess, axis=-3), axis=-1)
-        spread = np.sum((truth[observed] - _means(truth, observed)) ** 2)
+        error = distances(truth, guess, space)[..., observed]
+        move = distances(guess[..., :-1, :, :], guess[..., 1:, :, :], space)
+        spread = np.sum(_squares(truth[observed], _means(truth, observed, space), space))
         total = np.sum(error**2, axis=-1)
         values = {
             "rmse": np.sqrt(total / observed.sum()),
@@ -103,11 +107,52 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600) -> Scores:
     return Scores(**values, diverged=diverged)
 
 
-def _means(truth: Floats, observed: Bools) -> Floats:
-    """Return the mean position of the channel for each observed entry."""
-    totals = np.where(observed[..., None], truth, 0.0).sum(axis=0)
-    means = totals / np.maximum(observed.sum(axis=0), 1)[:, None]
+def distances(actual: Floats, forecast: Floats, space: str = "position") -> Floats:
+    """Return the distances (…) between points (…, coordinates): Euclidean ones, or angles in degrees of orientations.
+
+    Examples
+    --------
+    >>> distances(np.zeros((1, 3)), np.array([[0.0, 3.0, 4.0]]))
+    array([5.])
+    >>> distances(np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, -2.0]), "orientation")
+    array(180.)
+    """
+    with np.errstate(all="ignore"):
+        if space == "orientation":
+            return np.asarray(np.degrees(angle(actual, forecast)))
+        return np.asarray(np.linalg.norm(forecast - actual, axis=-1))
+
+
+def error_unit(recording: Recording) -> str:
+    """Return the unit of the errors of a recording: degrees for orientations, otherwise the unit of the recording.
+
+    Examples
+    --------
+    >>> still = np.tile([1.0, 0.0, 0.0, 0.0], (9, 1, 1))
+    >>> error_unit(Recording("head", still, np.arange(9) / 50, rate=50.0, space="orientation"))
+    'deg'
+    """
+    return "deg" if recording.space == "orientation" else recording.unit
+
+
+def _means(truth: Floats, observed: Bools, space: str) -> Floats:
+    """Return the mean position or orientation of the channel for each observed entry."""
+    if space == "orientation":
+        means = np.stack([_mean_orientation(truth[observed[:, c], c]) for c in range(truth.shape[1])])
+    else:
+        totals = np.where(observed[..., None], truth, 0.0).sum(axis=0)
+        means = totals / np.maximum(observed.sum(axis=0), 1)[:, None]
     return np.asarray(np.broadcast_to(means, truth.shape)[observed])
+
+
+def _squares(points: Floats, means: Floats, space: str) -> Floats:
+    """Return the squared deviations from the mean; those of positions without a root, which would round them."""
+    return distances(points, means, space) ** 2 if space == "orientation" else (points - means) ** 2
+
+
+def _mean_orientation(quaternions: Floats) -> Floats:
+    """Return the mean of unit quaternions, whatever their signs: the main axis of the points ±q."""
+    return np.asarray(np.linalg.eigh(quaternions.T @ quaternions)[1][:, -1])
 
 
 @dataclass(frozen=True)

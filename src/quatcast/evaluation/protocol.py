@@ -27,6 +27,9 @@ TEST = 60.0
 NEAR = 0.01
 """Relative difference between a horizon and its whole samples above which the difference is reported."""
 
+CUT = "cut to its first"
+"""Words with which the note of a recording that was cut begins."""
+
 Case = tuple[Labels, float, str, str]
 """Labels, horizon in seconds, predictor and recording: what a configuration is chosen for."""
 
@@ -63,8 +66,8 @@ def samples_ahead(horizon: float, recording: Recording) -> int:
     (2, 3)
     """
     exact = horizon * recording.rate
-    # Half a sample is rounded up: a forecast further ahead is the harder one.
-    steps = math.floor(exact + 0.5)
+    # Half a sample, as far as a measured rate is exact, is rounded up: a forecast further ahead is the harder one.
+    steps = math.floor(exact + 0.5 + 1e-6)
     if steps < 1:
         raise ValueError(
             f"horizons: expected at least one sample, got {horizon:g} s, which are {exact:.3g} samples of recording "

@@ -113,8 +113,10 @@ class Trace:
     ----------
     labels, horizon, predictor, configuration, seed
         Identification of the run; see `Result`.
-    recording, group, sampling_rate, channels, unit
-        Name, group, samples per second, channel names and unit of the recording; the unit is empty if it is unknown.
+    recording, group, sampling_rate, channels
+        Name, group, samples per second and channel names of the recording.
+    unit, space
+        Unit of its errors, empty if it is unknown, and what its numbers are; see `quatcast.data.Recording`.
     times
         (T,) seconds.
     actual, forecast
@@ -154,6 +156,7 @@ class Trace:
     weight: NDArray[np.float32]
     extra: Mapping[str, NDArray[np.float32]] = field(default_factory=lambda: MappingProxyType({}))
     unit: str = ""
+    space: str = "position"
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.data.recording import Recording
+from quatcast.evaluation.metrics import error_unit
 from quatcast.evaluation.records import NewTrace, Result, Stage, Timing, Trace, Unseeded, ValidationResult, canonical
 from quatcast.forecasting.contract import Labels
 
@@ -329,7 +330,8 @@ def _trace(about: Recording, *row: Any) -> Trace:
         group=about.group,
         sampling_rate=about.rate,
         channels=about.channels,
-        unit=about.unit,
+        unit=error_unit(about),
+        space=about.space,
         times=about.times,
         actual=about.positions,
         forecast=arrays.pop("forecast"),

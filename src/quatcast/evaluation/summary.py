@@ -24,33 +24,61 @@ PUBLISHED_HORIZON = 2.0
 
 
 class Metric(NamedTuple):
-    """A score, with its title, unit and number of decimals in tables."""
+    """A score, with its title, whether it has the unit of the recordings, and its number of decimals in tables."""
 
     field: str
     title: str
-    unit: str
+    has_unit: bool
     decimals: int
 
 
 METRICS = (
-    Metric("rmse", "RMSE", "mm", 3),
-    Metric("nrmse", "nRMSE", "", 4),
-    Metric("mae", "MAE", "mm", 3),
-    Metric("jitter", "Jitter", "mm", 4),
+    Metric("rmse", "RMSE", True, 3),
+    Metric("nrmse", "nRMSE", False, 4),
+    Metric("mae", "MAE", True, 3),
+    Metric("jitter", "Jitter", True, 4),
 )
 """The scores of the paper's Table I, in its order."""
 RMSE = METRICS[0]
 
 
 class RecordingInfo(NamedTuple):
-    """Name and group of a recording."""
+    """Name, group and unit of a recording."""
 
     name: str
     group: str
+    unit: str = ""
+
+
+def fitting_decimals(value: float, usual: int) -> int:
+    """Return how many decimals show at least three digits of a number, at least `usual` ones near 1.
+
+    Examples
+    --------
+    >>> fitting_decimals(1.25, 3), fitting_decimals(0.00828, 3), fitting_decimals(45.3, 3), fitting_decimals(0.0, 3)
+    (3, 5, 1, 3)
+    """
+    if not (math.isfinite(value) and value > 0):
+        return usual
+    exponent = math.floor(math.log10(value))
+    return usual if -1 <= exponent < 1 else max(0, 2 - exponent)
+
+
+def with_unit(title: str, unit: str) -> str:
+    """Return a title with its unit in square brackets, or without brackets if the unit is empty.
+
+    Examples
+    --------
+    >>> with_unit("RMSE", "mm"), with_unit("RMSE", "")
+    ('RMSE [mm]', 'RMSE')
+    """
+    return f"{title} [{unit}]" if unit else title
 
 
 class Summary:
     """Means over the test results of an experiment.
+
+    Means over several recordings need one unit. `by_unit` divides a summary into summaries of one unit each.
 
     Parameters
     ----------
@@ -74,6 +102,66 @@ class Summary:
     def __init__(self, results: Sequence[Result], recordings: Sequence[RecordingInfo] = ()) -> None:
         self.results = list(results)
         self.recordings = list(recordings) or sorted({RecordingInfo(r.recording, r.group) for r in self.results})
+
+    def by_unit(self) -> list[Summary]:
+        """Return one summary per unit, in the order of the recordings; this one if there is a single unit.
+
+        Examples
+        --------
+        >>> about = [RecordingInfo("tumour", "", "mm"), RecordingInfo("buoy", "", "cm")]
+        >>> [part.unit for part in Summary([], about).by_unit()]
+        ['mm', 'cm']
+        """
+        units = list(dict.fromkeys(recording.unit for recording in self.recordings))
+        if len(units) < 2:
+            return [self]
+        of_unit = {recording.name: recording.unit for recording in self.recordings}
+        return [
+            Summary(
+                [result for result in self.results if of_unit.get(result.recording) == unit],
+                [recording for recording in self.recordings if recording.unit == unit],
+            )
+            for unit in units
+        ]
+
+    @cached_property
+    def unit(self) -> str:
+        """The unit of the recordings; empty if it is unknown or not the same for all."""
+        units = {recording.unit for recording in self.recordings}
+        return units.pop() if len(units) == 1 else ""
+
+    def heading(self, metric: Metric = RMSE) -> str:
+        """Return the title of a score with its unit."""
+        return with_unit(metric.title, self.unit if metric.has_unit else "")
+
+    def decimals(self, metric: Metric = RMSE) -> int:
+        """Return the decimals that fit a score: those of the metric for values near 1, otherwise three digits."""
+        if metric.field not in self._decimals:
+            means = [getattr(r, metric.field) for r in self.results if r.horizon == self.horizon]
+            finite = [value for value in means if math.isfinite(value) and value > 0]
+            self._decimals[metric.field] = fitting_decimals(min(finite, default=math.nan), metric.decimals)
+        return self._decimals[metric.field]
+
+    @cached_property
+    def _decimals(self) -> dict[str, int]:
+        return {}
+
+    @cached_property
+    def few_decimals(self) -> int:
+        """Decimals of a mean RMSE in running text and short tables: two for values near 1, otherwise three digits."""
+        means = [mean.mean for rule in self.labels for _, mean in self.ranking(rule, self.horizon)]
+        return fitting_decimals(min(means, default=math.nan), RMSE.decimals - 1)
+
+    def amount(self, value: float) -> str:
+        """Return an RMSE as text with its unit, for running text.
+
+        Examples
+        --------
+        >>> Summary([], [RecordingInfo("tumour", "", "mm")]).amount(1.25)
+        '1.25 mm'
+        """
+        text = f"{value:.{self.few_decimals}f}"
+        return f"{text} {self.unit}" if self.unit else text
 
     @cached_property
     def _runs(self) -> dict[tuple[str, float, str, str], list[Result]]:
@@ -100,14 +188,17 @@ class Summary:
     @cached_property
     def horizon(self) -> float:
         """The horizon that reports show in detail: that of the paper if it was tested, otherwise the longest."""
+        if not self.horizons:
+            return PUBLISHED_HORIZON
         return PUBLISHED_HORIZON if PUBLISHED_HORIZON in self.horizons else self.horizons[-1]
 
     @cached_property
     def groups(self) -> list[str]:
-        """The group of all recordings, followed by the named groups if there are several."""
+        """The group of all recordings, followed by the named groups unless one of them has all recordings."""
         named = {recording.group for recording in self.recordings} - {""}
         first = [group for group in ("regular", "irregular") if group in named]
-        return [ALL, *first, *sorted(named - set(first))] if len(named) > 1 else [ALL]
+        several = len({recording.group for recording in self.recordings}) > 1
+        return [ALL, *first, *sorted(named - set(first))] if several else [ALL]
 
     def members(self, group: str) -> list[str]:
         """Return the names of the recordings of a group."""

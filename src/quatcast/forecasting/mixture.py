@@ -187,8 +187,8 @@ class Mixture(OnlineForecaster):
 
     @property
     def warmup(self) -> int:
-        """Number of samples until all members forecast."""
-        return max(int(getattr(member, "warmup", 0)) for member in self.members)
+        """Number of samples until more than half of the members forecast."""
+        return sorted(int(getattr(member, "warmup", 0)) for member in self.members)[len(self.members) // 2]
 
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin anew with all members."""

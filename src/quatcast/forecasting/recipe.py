@@ -39,8 +39,10 @@ TRAIN = 30.0
 """Seconds that the scales are fitted to."""
 CATCH_UP = 5.0
 """Seconds within which the samples collected meanwhile are learnt from, a few with each new one."""
+SLOWLY = 15.0
+"""The same for the network, whose steps cost more."""
 WARMUP = TRAIN + CATCH_UP
-"""Seconds until all members forecast."""
+"""Seconds until all members but the network forecast."""
 MEMORY = 100.0
 """Seconds that replays are drawn from."""
 ERRORS = 40.0
@@ -72,7 +74,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
     second = max(1, round(rate))
     tick = max(1, round(min(TICK * rate, ahead[0] / 10)))
 
-    def member(learner: Learner, ticks: Sequence[int]) -> Forecaster:
+    def member(learner: Learner, ticks: Sequence[int], catch_up: float = CATCH_UP) -> Forecaster:
         return Forecaster(
             learner,
             horizon=horizon,
@@ -81,7 +83,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
             target="displacement",
             scale_by="channel",
             train=max(2, round(TRAIN * rate)),
-            catch_up=1 + math.ceil(TRAIN / CATCH_UP),
+            catch_up=1 + math.ceil(TRAIN / catch_up),
             learn_first=learn_first,
         )
 
@@ -98,7 +100,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         DampedVelocity(horizon, (1, 2, 4, 8, 16), horizons=horizons),
         AdaptiveLinear(horizon, 12, memory=600, horizons=horizons),
         AdaptiveLinear(horizon, 24, memory=2000, horizons=horizons),
-        member(network, range(12)),
+        member(network, range(12), SLOWLY),
         member(QELM(50, regularization=50.0, refit=second, seeds=[1, 2]), range(12)),
         member(KernelRidge(width=3.0, regularization=0.1), range(6)),
         member(LocalAverage(bandwidth=0.1), LONG),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.data.recording import SPACES
 from quatcast.testing.tools import fingerprint, require
 
 SourceCheck = Callable[[Any], None]
@@ -72,10 +73,11 @@ def recordings_are_well_formed(source: Any) -> None:
             isinstance(positions, np.ndarray) and positions.dtype == np.float64,
             f"{prefix} positions must be an array of floats, but they are {type(positions).__name__}",
         )
-        shape = positions.shape
+        shape, sizes = positions.shape, SPACES[getattr(recording, "space", "position")]
         require(
-            positions.ndim == 3 and shape[2] in (3, 4) and 0 not in shape,
-            f"{prefix} positions must have shape (samples, channels, 3 or 4), but they have {shape}",
+            positions.ndim == 3 and shape[2] in sizes and 0 not in shape,
+            f"{prefix} positions must have shape (samples, channels, {' or '.join(map(str, sizes))}), but they have "
+            f"{shape}",
         )
         times = np.shape(recording.times)
         require(times == shape[:1], f"{prefix} times must have shape {shape[:1]}, but they have {times}")
@@ -139,5 +141,5 @@ def loading_twice_gives_equal_recordings(source: Any) -> None:
 
 
 def _content(recording: Any) -> str:
-    names = ("name", "positions", "times", "rate", "group", "channels")
-    return fingerprint([getattr(recording, name) for name in names])
+    names = ("name", "positions", "times", "rate", "group", "channels", "units", "space", "columns", "order")
+    return fingerprint([getattr(recording, name, None) for name in names])

@@ -1,4 +1,4 @@
-"""Plotly figures of forecasts and of the results of experiments.
+"""Plotly figures of the results of experiments.
 
 Each predictor has the same colour and symbol in all figures; they are part of its record in the catalogue. The colours
 of the built-in predictors are those of Okabe and Ito, or similar, so that people with colour vision deficiency can
@@ -14,90 +14,21 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from quatcast.data.recording import Recording
 from quatcast.escaping import figure_label
 from quatcast.evaluation.catalogue import describe
+from quatcast.evaluation.metrics import distances
 from quatcast.evaluation.records import Trace
-from quatcast.evaluation.summary import ALL, LABELS, Summary
-from quatcast.forecasting.contract import Forecasts, Labels
+from quatcast.evaluation.summary import ALL, LABELS, Summary, fitting_decimals, with_unit
+from quatcast.forecasting.contract import Labels
 from quatcast.safety.status import Status
 from quatcast.training.losses import kernel
 from quatcast.typing import Bools
 
-FORECAST = "#D55E00"
-"""Colour of a single forecast."""
 NEUTRAL = "#8A8A8A"
 DASHES: dict[Labels, str] = {"causal": "solid", "lookahead": "dot"}
 
 STATUS = tuple(status.label for status in Status)
 """Names of the numbers in the array "status" of a trace."""
-
-
-def coordinates(dimensions: int) -> tuple[str, ...]:
-    """Return the names of the coordinates of a 3-D or 4-D sample.
-
-    Examples
-    --------
-    >>> coordinates(3)
-    ('x', 'y', 'z')
-    """
-    return ("x", "y", "z") if dimensions == 3 else ("w", "x", "y", "z")
-
-
-def forecast_figure(recording: Recording, forecasts: Forecasts, title: str = "") -> go.Figure:
-    """Draw actual positions and their forecasts, with one panel per coordinate and a common time axis.
-
-    Parameters
-    ----------
-    recording
-        The recording.
-    forecasts
-        Its forecasts; if there are several runs, the first is drawn. If they have an array `radius` (T, channels), a
-        band of that half-width is drawn around each coordinate.
-    title
-        Title of the figure; by default the recording, the horizon and the label rule.
-
-    Examples
-    --------
-    >>> rows = np.zeros((50, 1, 3))
-    >>> recording = Recording("demo", rows, np.arange(50) / 10, rate=10.0)
-    >>> figure = forecast_figure(recording, Forecasts(rows, np.ones(50), horizon=5, labels="causal", truncated=0))
-    >>> figure.layout.title.text
-    'demo: forecasts 0.5 s ahead, causal labels'
-    """
-    positions = np.asarray(forecasts).reshape(-1, *recording.positions.shape)[0]
-    radius = getattr(forecasts, "radius", None)
-    if radius is not None:
-        radius = np.asarray(radius).reshape(-1, *recording.positions.shape[:2])[0]
-    names = [f"{c} {axis}" for c in recording.channels for axis in coordinates(recording.dimensions)]
-    figure = make_subplots(len(names), 1, shared_xaxes=True, vertical_spacing=0.15 / len(names))
-    for row, name in enumerate(names):
-        channel, axis = divmod(row, recording.dimensions)
-        truth, guess, at = recording.positions[:, channel, axis], positions[:, channel, axis], recording.times
-        place = {"row": row + 1, "col": 1}
-        once = {"showlegend": row == 0}
-        if radius is not None:
-            width = radius[:, channel]
-            band = {"mode": "lines", "line_width": 0, "hoverinfo": "skip", "legendgroup": "radius"}
-            figure.add_trace(go.Scatter(x=at, y=guess - width, showlegend=False, **band), **place)
-            fill = {"fill": "tonexty", "fillcolor": "rgba(213, 94, 0, 0.18)", "name": "95% radius"}
-            figure.add_trace(go.Scatter(x=at, y=guess + width, **fill, **band, **once), **place)
-        line = {"mode": "lines", "hovertemplate": "%{y:.2f} mm"}
-        actual = {"name": "actual", "legendgroup": "actual", "line": {"color": "#333333", "width": 1.5}}
-        figure.add_trace(go.Scatter(x=at, y=truth, **actual, **line, **once), **place)
-        forecast = {"name": "forecast", "legendgroup": "forecast", "line": {"color": FORECAST, "width": 1.5}}
-        figure.add_trace(go.Scatter(x=at, y=guess, **forecast, **line, **once), **place)
-        figure.update_yaxes(title_text=f"{figure_label(name)} [mm]", **place)
-    figure.update_xaxes(title_text="time [s]", row=len(names), col=1)
-    ahead = forecasts.horizon / recording.rate
-    figure.update_layout(
-        template="plotly_white",
-        title_text=figure_label(title or f"{recording.name}: forecasts {ahead:g} s ahead, {LABELS[forecasts.labels]}"),
-        height=120 + 190 * len(names),
-        hovermode="x unified",
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"},
-    )
-    return figure
 
 
 def lookahead_gap(summary: Summary) -> go.Figure:
@@ -133,12 +64,14 @@ def lookahead_gap(summary: Summary) -> go.Figure:
                 "symbol": "circle" if rule == "causal" else "circle-open",
                 "line": {"width": 2.5, "color": colours},
             },
-            hovertemplate="%{y}, " + LABELS[rule] + ": %{x:.3f} mm<extra></extra>",
+            hovertemplate=f"%{{y}}, {LABELS[rule]}: {_number(summary, 'x')}<extra></extra>",
         )
         # The legend explains filled and open circles in a neutral colour.
         mark = {"color": NEUTRAL, "size": 11, "symbol": "circle" if rule == "causal" else "circle-open"}
         figure.add_scatter(x=[None], y=[figure_label(order[0])], mode="markers", name=LABELS[rule], marker=mark)
-    figure.update_xaxes(title_text=f"test RMSE {horizon:g} s ahead, all recordings [mm]", rangemode="tozero")
+    figure.update_xaxes(
+        title_text=_axis_title(f"test RMSE {horizon:g} s ahead, all recordings", summary.unit), rangemode="tozero"
+    )
     categories = [figure_label(name) for name in order]
     figure.update_yaxes(title_text="predictor", type="category", categoryorder="array", categoryarray=categories)
     return figure
@@ -159,22 +92,26 @@ def horizon_sweep(summary: Summary, labels: Labels, group: str = ALL) -> go.Figu
             name=figure_label(name),
             line={"color": describe(name).colour, "width": 2, "dash": DASHES[labels]},
             marker={"symbol": describe(name).symbol, "size": 8},
-            hovertemplate="%{y:.3f} mm",
+            hovertemplate=_number(summary, "y"),
         )
     figure.update_xaxes(title_text="horizon [s]", rangemode="tozero")
-    figure.update_yaxes(title_text=f"test RMSE, {figure_label(group)}, {LABELS[labels]} [mm]", rangemode="tozero")
+    figure.update_yaxes(
+        title_text=_axis_title(f"test RMSE, {group}, {LABELS[labels]}", summary.unit), rangemode="tozero"
+    )
     return figure
 
 
-def grid_map(cells: Mapping[tuple[str, str], tuple[float, str]], x_title: str, y_title: str, about: str) -> go.Figure:
+def grid_map(
+    cells: Mapping[tuple[str, str], tuple[float, str]], x_title: str, y_title: str, about: str, unit: str = ""
+) -> go.Figure:
     """Draw a heat map of the validation: RMSE against two axes of settings.
 
     Parameters
     ----------
     cells
         (x, y) → mean RMSE and a text that is shown on hovering, in the order of the axes.
-    x_title, y_title, about
-        Titles of the axes and of the colour scale.
+    x_title, y_title, about, unit
+        Titles of the axes and of the colour scale, and the unit of the RMSE.
     """
     xs, ys = list(dict.fromkeys(x for x, _ in cells)), list(dict.fromkeys(y for _, y in cells))
     values = np.array([[cells.get((x, y), (np.nan, ""))[0] for x in xs] for y in ys])
@@ -182,6 +119,7 @@ def grid_map(cells: Mapping[tuple[str, str], tuple[float, str]], x_title: str, y
     finite = values[np.isfinite(values)]
     low = float(finite.min()) if finite.size else 0.0
     high = min(float(finite.max()), 2.5 * low) if finite.size else 1.0
+    decimals = fitting_decimals(low, 3)
     figure = _figure(height=max(320, 190 + 26 * len(ys)), hovermode="closest")
     figure.add_heatmap(
         x=[figure_label(x) for x in xs],
@@ -192,11 +130,11 @@ def grid_map(cells: Mapping[tuple[str, str], tuple[float, str]], x_title: str, y
         colorscale="Cividis",
         reversescale=True,
         customdata=words,
-        texttemplate="%{z:.2f}" if len(xs) <= 10 else None,
+        texttemplate=f"%{{z:.{max(0, decimals - 1)}f}}" if len(xs) <= 10 else None,
         xgap=2,
         ygap=2,
-        hovertemplate="%{x}; %{y}: %{z:.3f} mm<br>%{customdata}<extra></extra>",
-        colorbar={"title": {"text": about, "side": "right"}, "thickness": 12, "outlinewidth": 0},
+        hovertemplate=f"%{{x}}; %{{y}}: %{{z:.{decimals}f}} {figure_label(unit)}<br>%{{customdata}}<extra></extra>",
+        colorbar={"title": {"text": _axis_title(about, unit), "side": "right"}, "thickness": 12, "outlinewidth": 0},
     )
     figure.update_xaxes(title_text=figure_label(x_title), type="category", showgrid=False)
     figure.update_yaxes(title_text=figure_label(y_title), type="category", showgrid=False)
@@ -297,7 +235,7 @@ def within_radius(trace: Trace, start: int) -> Bools | None:
     radius = trace.extra.get("radius")
     if radius is None:
         return None
-    error = np.linalg.norm(trace.forecast - trace.actual, axis=-1)[start:]
+    error = distances(trace.actual[start:], np.asarray(trace.forecast[start:], dtype=float), trace.space)
     scored = np.isfinite(error) & np.isfinite(radius[start:])
     return np.asarray(error[scored] <= radius[start:][scored])
 
@@ -307,6 +245,16 @@ def _layout(**more: Any) -> dict[str, Any]:
     legend = {"orientation": "h", "yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0, "xanchor": "left"}
     margin = {"l": 10, "r": 10, "t": 34, "b": 10}
     return {"template": "none", "legend": legend, "margin": margin, "hovermode": "x unified"} | more
+
+
+def _axis_title(title: str, unit: str) -> str:
+    """Return the title of an axis; an unknown unit is said to be that of the file."""
+    return figure_label(with_unit(title, unit or "unit of the file"))
+
+
+def _number(summary: Summary, axis: str) -> str:
+    """Return the template of a number with its unit in a hover text."""
+    return f"%{{{axis}:.{summary.decimals()}f}} {figure_label(summary.unit)}".rstrip()
 
 
 def _figure(**more: Any) -> go.Figure:

@@ -14,7 +14,6 @@ from quatcast.evaluation.catalogue import Predictor, describe, in_order
 from quatcast.evaluation.protocol import choose
 from quatcast.evaluation.records import Configuration, ValidationResult, canonical
 from quatcast.evaluation.report.figures import grid_map
-from quatcast.evaluation.store import Store
 from quatcast.evaluation.summary import LABELS
 from quatcast.forecasting.contract import Labels
 
@@ -22,21 +21,23 @@ MOST_HORIZONS = 4
 """With more horizons than this, heat maps are drawn for the first and the last only."""
 
 
-def heat_maps(store: Store) -> list[tuple[tuple[str, ...], go.Figure]]:
+def heat_maps(tried: Sequence[ValidationResult], unit: str = "") -> list[tuple[tuple[str, ...], go.Figure]]:
     """Return the heat map of every predictor, label rule and horizon with a validation, after these three as words.
 
     If there are many horizons, the first and the last are shown.
     """
     cases: dict[tuple[str, Labels, float], list[ValidationResult]] = defaultdict(list)
-    for result in store.tried():
+    for result in tried:
         cases[result.predictor, result.labels, result.horizon].append(result)
     horizons = sorted({horizon for _, _, horizon in cases})
     horizons = horizons if len(horizons) <= MOST_HORIZONS else [horizons[0], horizons[-1]]
     order = product(in_order(name for name, _, _ in cases), LABELS, horizons)
-    return [((case[0], LABELS[case[1]], f"{case[2]:g} s"), heat_map(cases[case])) for case in order if case in cases]
+    return [
+        ((case[0], LABELS[case[1]], f"{case[2]:g} s"), heat_map(cases[case], unit)) for case in order if case in cases
+    ]
 
 
-def heat_map(results: Sequence[ValidationResult]) -> go.Figure:
+def heat_map(results: Sequence[ValidationResult], unit: str = "") -> go.Figure:
     """Draw the mean validation RMSE of every configuration of one predictor, label rule and horizon.
 
     Settings that determine the shape of arrays are on the horizontal axis, the others on the vertical one.
@@ -59,7 +60,7 @@ def heat_map(results: Sequence[ValidationResult]) -> go.Figure:
         at = _label(same[0].configuration, across), _label(same[0].configuration, up)
         cells[at] = (sum(result.rmse for result in same) / len(same), words)
     rule = LABELS[results[0].labels]
-    return grid_map(cells, _title(predictor, across), _title(predictor, up), f"RMSE, {rule} [mm]")
+    return grid_map(cells, _title(predictor, across), _title(predictor, up), f"RMSE, {rule}", unit)
 
 
 def _title(predictor: Predictor, keys: Sequence[str]) -> str:

@@ -78,7 +78,8 @@
       if (!cache.has(packed)) cache.set(packed, unpack(packed));
       return cache.get(packed);
     };
-    let recording = data.recordings[0], coordinate = recording.main, range = null;
+    let recording = data.recordings[0], coordinate = recording.main, range = null, horizon = data.horizon;
+    const bracket = (text, unit) => label(unit ? `${text} [${unit}]` : text);
 
     function chips(names, selected, style) {
       const row = document.createElement("div");
@@ -109,6 +110,13 @@
           range = null;
           build();
         });
+      if (data.horizons.length > 1) {
+        const ahead = (h) => `${h} s`;
+        select(controls, "Horizon", data.horizons.map(ahead), ahead(horizon), (value) => {
+          horizon = data.horizons.find((h) => ahead(h) === value);
+          plot();
+        });
+      }
       select(controls, "Coordinate", recording.coordinates, recording.coordinates[coordinate], (value) => {
         coordinate = recording.coordinates.indexOf(value);
         plot();
@@ -139,9 +147,12 @@
       const x = numbers(recording.times), last = x[x.length - 1];
       if (!range) range = last - recording.test > 60 ? [recording.test - 5, recording.test + 55] : [x[0], last];
       const ink = css("--ink"), soft = css("--soft");
-      const actual = { name: "actual", line: { color: ink, width: 4 }, hovertemplate: "%{y:.2f} mm" };
+      const shown = (word, unit) => label(`${word}%{y:.${recording.decimals}f} ${unit}`.trimEnd());
+      const value = shown("", recording.units[coordinate]);
+      const actual = { name: "actual", line: { color: ink, width: 4 }, hovertemplate: value };
       const lines = [{ x, y: numbers(recording.actual[coordinate]), mode: "lines", opacity: 0.3, ...actual }];
-      for (const trace of recording.traces.filter((t) => on.has(t.predictor) && rules.has(t.labels))) {
+      for (const trace of recording.traces.filter(
+        (t) => t.horizon === horizon && on.has(t.predictor) && rules.has(t.labels))) {
         const name = label(`${trace.predictor}, ${RULES[trace.labels]}`);
         const line = { color: colours[trace.predictor], width: 1.6, dash: DASH[trace.labels] };
         const y = numbers(trace.forecast[coordinate]), base = { x, mode: "lines", line, name };
@@ -152,8 +163,8 @@
           lines.push({ ...band, y: edge(-1) });
           lines.push({ ...band, y: edge(1), fill: "tonexty", fillcolor: line.color + "2e" });
         }
-        lines.push({ ...base, y, hovertemplate: "%{y:.2f} mm" });
-        lines.push({ ...base, y: numbers(trace.error), yaxis: "y2", hovertemplate: "error %{y:.2f} mm" });
+        lines.push({ ...base, y, hovertemplate: value });
+        lines.push({ ...base, y: numbers(trace.error), yaxis: "y2", hovertemplate: shown("error ", recording.unit) });
         if (trace.weight)
           lines.push({ ...base, y: numbers(trace.weight), yaxis: "y3", hovertemplate: "weight %{y:.3f}" });
       }
@@ -176,8 +187,8 @@
       const layout = {
         height: weighed ? 640 : 520, showlegend: false, hovermode: "x", margin: { l: 10, r: 10, t: 40, b: 10 },
         xaxis: { title: { text: "time [s]" }, range, anchor: weighed ? "y3" : "y2" },
-        yaxis: { title: { text: label(`${recording.coordinates[coordinate]} [mm]`) }, domain: cuts[0], range: height },
-        yaxis2: { title: { text: "error [mm]" }, domain: cuts[1], range: [0, top || 1] },
+        yaxis: { title: { text: bracket(recording.coordinates[coordinate], recording.units[coordinate]) }, domain: cuts[0], range: height },
+        yaxis2: { title: { text: bracket("error", recording.unit) }, domain: cuts[1], range: [0, top || 1] },
         shapes: [mark], annotations: [words],
       };
       if (weighed) layout.yaxis3 = { title: { text: "weight [–]" }, domain: cuts[2], range: [-0.03, 1.03] };

@@ -8,6 +8,10 @@ CITATION = (
 )
 DATA_SET = "extmarker"
 """Data source of the paper's numbers."""
+HORIZON = 2.0
+"""Horizon of the paper's numbers in seconds."""
+RUNS, CONFIGURATIONS = 300, 500
+"""Test runs per recording, and configurations in the grid of a network with correntropy."""
 
 Printed = tuple[float, float | None]
 """A mean, and the half-width of its 95% interval if the paper gives one."""

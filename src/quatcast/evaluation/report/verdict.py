@@ -8,7 +8,7 @@ from typing import NamedTuple
 from quatcast.escaping import html_text
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import Estimate
-from quatcast.evaluation.summary import ALL, LABELS, Summary
+from quatcast.evaluation.summary import ALL, LABELS, RMSE, Summary
 from quatcast.forecasting.contract import Labels
 
 
@@ -24,10 +24,9 @@ class LookaheadGap(NamedTuple):
         """Causal RMSE divided by look-ahead RMSE."""
         return self.causal / self.lookahead
 
-    @property
-    def text(self) -> str:
-        """The gap as a factor and as a difference."""
-        return f"a factor of {self.factor:.1f}, or {self.causal - self.lookahead:.2f} mm"
+    def text(self, summary: Summary) -> str:
+        """Return the gap as a factor and as a difference."""
+        return f"a factor of {self.factor:.1f}, or {_amount(summary, self.causal - self.lookahead)}"
 
 
 def lookahead_gaps(summary: Summary) -> list[LookaheadGap]:
@@ -68,7 +67,7 @@ def _gap_card(summary: Summary) -> str:
     named |= {f"smallest: {html_text(gaps[-1].predictor)}": gaps[-1]} if len(gaps) > 1 else {}
     rows = "".join(
         f"<tr><th scope='row'>{title}</th><td class='n'>× {gap.factor:.1f}</td>"
-        f"<td class='n'>{gap.causal - gap.lookahead:.2f} mm</td></tr>"
+        f"<td class='n'>{_amount(summary, gap.causal - gap.lookahead)}</td></tr>"
         for title, gap in named.items()
     )
     return (
@@ -86,9 +85,9 @@ def _card(summary: Summary, rule: Labels) -> str:
             name, best = ranking[0]
             rows.append(
                 f"<tr><th scope='row'>{html_text(group)}</th><td>{html_text(name)}</td>"
-                f"<td class='n'>{_amount(best, len(summary.members(group)))}</td></tr>"
+                f"<td class='n'>{_mean(summary, best, len(summary.members(group)))}</td></tr>"
             )
-    hint = "possible in a live system" if rule == "causal" else "as published; impossible in a live system"
+    hint = "as in a live system" if rule == "causal" else "impossible in a live system"
     return (
         f"<div class='card {rule}'><h3>Best with {LABELS[rule]}</h3><p class='hint'>{hint}</p>"
         f"<table><tbody>{''.join(rows)}</tbody></table></div>"
@@ -104,7 +103,7 @@ def _best(summary: Summary, rule: Labels) -> str:
     where = f"over all {count} recordings" if count > 1 else "on the only recording"
     text = (
         f"<b>With {LABELS[rule]}, {html_text(name)} is best</b> {where}, {summary.horizon:g} s ahead, with a test "
-        f"RMSE of {_amount(best, count)}{_winners(summary, rule, name)}."
+        f"RMSE of {_mean(summary, best, count)}{_winners(summary, rule, name)}."
     )
     baseline = next(((other, mean.mean) for other, mean in ranking if describe(other).baseline), None)
     if baseline is None:
@@ -115,8 +114,8 @@ def _best(summary: Summary, rule: Labels) -> str:
     worse = [html_text(other) for other, mean in ranking if mean.mean > rmse]
     more = f" {_list(worse)} {'is' if len(worse) == 1 else 'are'} worse than {html_text(still)}." if worse else ""
     return (
-        f"{text} Its error is smaller than that of {html_text(still)} ({rmse:.2f} mm), the forecast that nothing "
-        f"moves, by a factor of {rmse / best.mean:.1f}.{more}"
+        f"{text} Its error is smaller than that of {html_text(still)} ({_amount(summary, rmse)}), the forecast that "
+        f"nothing moves, by a factor of {rmse / best.mean:.1f}.{more}"
     )
 
 
@@ -126,9 +125,8 @@ def _winners(summary: Summary, rule: Labels, name: str) -> str:
     for group in summary.groups[1:]:
         ranking = summary.ranking(rule, summary.horizon, group)
         if ranking and ranking[0][0] != name:
-            others.append(
-                f"{html_text(ranking[0][0])} on the {html_text(group)} recordings ({ranking[0][1].mean:.2f} mm)"
-            )
+            best, mean = ranking[0]
+            others.append(f"{html_text(best)} on the {html_text(group)} recordings ({_amount(summary, mean.mean)})")
     return f"; best in single groups: {' and '.join(others)}" if others else ""
 
 
@@ -138,21 +136,21 @@ def _gap(summary: Summary) -> str:
         return ""
     largest, smallest = gaps[0], gaps[-1]
     rmse = (
-        f"{html_text(largest.predictor)} has an RMSE of {largest.lookahead:.2f} mm with look-ahead labels and "
-        f"{largest.causal:.2f} mm with causal labels"
+        f"{html_text(largest.predictor)} has an RMSE of {_amount(summary, largest.lookahead)} with look-ahead labels "
+        f"and {_amount(summary, largest.causal)} with causal labels"
     )
     if largest.factor <= 1.0:
         return f"<b>Look-ahead labels do not reduce the error here:</b> {rmse}."
     text = (
         f"<b>Look-ahead labels make errors look smaller than a live system can achieve.</b> A predictor then learns "
-        f"from targets {summary.horizon:g} s before they arrive. {rmse}: {largest.text}."
+        f"from targets {summary.horizon:g} s before they arrive. {rmse}: {largest.text(summary)}."
     )
     if len(gaps) > 1:
         best = best_gap(summary)
         text += (
             f" For {html_text(smallest.predictor)} the factor is {smallest.factor:.1f}. The best predictor with "
-            f"look-ahead labels has {best.lookahead:.2f} mm, the best with causal labels {best.causal:.2f} mm: "
-            f"{best.text}."
+            f"look-ahead labels has {_amount(summary, best.lookahead)}, the best with causal labels "
+            f"{_amount(summary, best.causal)}: {best.text(summary)}."
         )
     return text
 
@@ -168,9 +166,16 @@ def _diverged(summary: Summary) -> str:
     return f"{count} and {verb} excluded from the means: {who}."
 
 
-def _amount(mean: Estimate, recordings: int) -> str:
-    margin = f" <span class='pm'>± {mean.margin:.3f}</span>" if mean.runs > recordings else ""
-    return f"<span class='amount'>{mean.mean:.3f}{margin}&nbsp;mm</span>"
+def _amount(summary: Summary, value: float) -> str:
+    return html_text(summary.amount(value))
+
+
+def _mean(summary: Summary, mean: Estimate, recordings: int) -> str:
+    few = summary.few_decimals
+    decimals = RMSE.decimals if few == RMSE.decimals - 1 else few
+    unit = f"&nbsp;{html_text(summary.unit)}" if summary.unit else ""
+    margin = f" <span class='pm'>± {mean.margin:.{decimals}f}</span>" if mean.runs > recordings else ""
+    return f"<span class='amount'>{mean.mean:.{decimals}f}{margin}{unit}</span>"
 
 
 def _list(words: list[str]) -> str:

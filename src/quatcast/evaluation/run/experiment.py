@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +16,12 @@ import numpy as np
 from quatcast import __version__
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Batch
+from quatcast.evaluation.coordinates import Coordinates
 from quatcast.evaluation.metrics import score
 from quatcast.evaluation.protocol import (
     Case,
     applicable,
     choose,
-    forward_fill,
     samples_ahead,
     scaling_samples,
     validation_samples,
@@ -52,13 +53,16 @@ def run_job(job: Job) -> JobResult:
     first = predictors[0]
     steps = samples_ahead(job.horizon, recording)
     began = time.perf_counter()
-    batch = Batch(configurations, seeds, steps, recording.rate, job.labels, job.device, recording.channels)
-    seen = job.faults.apply(recording).positions
-    forecasts = first.build(batch).run(seen if first.takes_missing else forward_fill(seen))
+    space = recording.space if first.takes_spaces else "position"
+    batch = Batch(configurations, seeds, steps, recording.rate, job.labels, job.device, recording.channels, space)
+    seen = job.faults.apply(recording)
+    coordinates = Coordinates(seen, filled=not first.takes_missing, native=first.takes_spaces)
+    forecasts = first.build(batch).run(coordinates.positions)
     seconds = (time.perf_counter() - began) / len(recording)
+    forecasts = replace(forecasts, positions=coordinates.back(np.asarray(forecasts), steps))
     positions = np.asarray(forecasts).reshape(len(job.runs), *recording.positions.shape)
     begin = scaling_samples if job.stage == "validation" else validation_samples
-    scores = score(recording.positions, positions, start=begin(recording.rate))
+    scores = score(recording.positions, positions, begin(recording.rate), recording.space)
     results = [
         Result(
             *(job.stage, job.labels, job.horizon, predictor.name, configuration, recording.name, seed),
@@ -87,6 +91,8 @@ def _traces(job: Job, forecasts: Forecasts, diverged: Bools) -> list[NewTrace]:
         names = {"forecast": "positions", "weight": "weights"} | {name: name for name in predictor.arrays}
         arrays = {new: np.asarray(getattr(forecasts, old)) for new, old in names.items()}
         arrays = {new: array[i] if batched else array for new, array in arrays.items()}
+        if job.recording.space == "orientation" and "radius" in arrays:
+            arrays["radius"] = np.degrees(arrays["radius"])
         traces.append(NewTrace(job.labels, job.horizon, name, configuration, seed, job.recording.name, arrays))
     return traces
 
@@ -180,7 +186,8 @@ def _register(recordings: Sequence[Recording], settings: Settings, store: Store)
     store.add_meta(
         settings=settings.toml(),
         version=__version__,
-        data=settings.data if isinstance(settings.data, str) else ", ".join(settings.data),
+        # Folders may hold names of patients and are not shown anywhere.
+        data=settings.data if isinstance(settings.data, str) else ", ".join(Path(file).name for file in settings.data),
         started=meta.get("started", _now()),
         machine=f"{cores()} cores, {platform.machine()} {platform.system()}, device {settings.device}, "
         f"Python {platform.python_version()}, NumPy {np.__version__}",

@@ -9,6 +9,7 @@ system.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Faults:
     >>> seen = Faults(glitches=0.1, size=5.0).apply(walk).positions
     >>> moved = np.linalg.norm(seen - positions, axis=-1)
     >>> int((moved > 0).sum()), float(moved.max().round(9))
-    (69, 5.0)
+    (58, 5.0)
     """
 
     glitches: float = 0.0
@@ -57,13 +58,14 @@ class Faults:
             )
 
     def apply(self, recording: Recording) -> Recording:
-        """Return a recording with the faults; equal numbers of channels have them at equal times."""
+        """Return a recording with the faults. Their times depend on its name and its number of channels only."""
         if not self:
             return recording
         scale = spread(recording) if self.glitches else np.ones(recording.positions.shape[1])
         scale = np.where(scale > 0, scale, 1.0)[:, None]
         scaled = replace(recording, positions=recording.positions / scale)
-        faulty = corrupt(scaled, glitches=self.glitches, dropouts=self.missing, magnitude=self.size)
+        seed = crc32(recording.name.encode("utf-8", "replace"))
+        faulty = corrupt(scaled, glitches=self.glitches, dropouts=self.missing, magnitude=self.size, seed=seed)
         # Samples without a fault keep their very digits.
         same = faulty.positions == scaled.positions
         return replace(recording, positions=np.where(same, recording.positions, faulty.positions * scale))

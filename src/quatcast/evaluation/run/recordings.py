@@ -8,13 +8,13 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from glob import glob, has_magic
 from pathlib import Path
+from typing import Any
 
-from quatcast.data import Recording, find_source, read_csv, sources
+from quatcast.data import Recording, find_source, read_all, sources
+from quatcast.evaluation.protocol import CUT
 
-SUFFIXES = frozenset({".csv", ".tsv", ".txt"})
+SUFFIXES = frozenset({".csv", ".tsv", ".txt", ".c3d", ".xdf", ".mha", ".mhd", ".trc"})
 """Suffixes of the files of a folder that are recordings."""
-CUT = "cut to its first"
-"""Words by which the note of a recording that was cut is recognised."""
 
 
 def load(
@@ -36,7 +36,7 @@ def load(
     Parameters
     ----------
     data
-        Name of a source, such as "simulated" or "extmarker", or files for `read_csv`.
+        Name of a source, such as "simulated" or "extmarker", or files for `quatcast.data.read_all`.
     data_dir
         Folder of the files of a source; None for its default place, such as the cache of downloads.
     seconds
@@ -48,7 +48,7 @@ def load(
     units
         Pattern of file names or of channels → unit, where the file does not name it.
     channels
-        Channels to keep; None keeps all.
+        Channels to read; of several files, each must have one of them. None reads all positions and orientations.
     groups
         Group → patterns of its file names.
 
@@ -60,14 +60,11 @@ def load(
     'deep'
     """
     if isinstance(data, str) and is_source(data):
-        found = [
-            (recording.name, recording) for recording in find_source(data).load(data_dir=data_dir, progress=progress)
-        ]
+        loaded = find_source(data).load(data_dir=data_dir, progress=progress)
+        found = [(recording.name, _select(recording, channels)) for recording in loaded]
     else:
         files = [data] if isinstance(data, str) else data
-        found = [(file, _read(file, rates or {})) for file in files]
-    if channels is not None:
-        found = [(file, _select(recording, channels)) for file, recording in found]
+        found = [(file, recording) for file in files for recording in _read(file, rates or {}, channels)]
     found = [(file, _with_units(file, recording, units or {})) for file, recording in found]
     if groups:
         found = [(file, replace(recording, group=_group(file, recording, groups))) for file, recording in found]
@@ -130,6 +127,8 @@ def matches(pattern: str, file: str) -> bool:
 def parts(recording: Recording) -> list[Recording]:
     """Return a recording as recordings of one unit each; their names tell the unit if there are several.
 
+    Poses become positions and orientations.
+
     Examples
     --------
     >>> import numpy as np
@@ -138,6 +137,10 @@ def parts(recording: Recording) -> list[Recording]:
     >>> [(part.name, part.channels) for part in parts(mixed)]
     [('day 1 [mm]', ('tumour',)), ('day 1 [deg]', ('rotation',))]
     """
+    if recording.space == "pose":
+        position = _axes(recording, range(3), name=f"{recording.name} (position)", space="position")
+        turned = {"space": "orientation", "units": ("",) * len(recording.channels)}
+        return [*parts(position), _axes(recording, range(3, 7), name=f"{recording.name} (orientation)", **turned)]
     if len(set(recording.units)) == 1:
         return [recording]
     found = []
@@ -146,6 +149,19 @@ def parts(recording: Recording) -> list[Recording]:
         label = f"[{unit}]" if unit else f"({', '.join(own)})"
         found.append(replace(recording.select(own), name=f"{recording.name} {label}"))
     return found
+
+
+def _axes(recording: Recording, axes: Sequence[int], **fields: Any) -> Recording:
+    """Return a recording of some coordinates of every channel."""
+    flat = [c * recording.dimensions + axis for c in range(len(recording.channels)) for axis in axes]
+    new = {old: i for i, old in enumerate(flat)}
+    return replace(
+        recording,
+        positions=recording.positions[..., list(axes)],
+        columns=tuple(recording.columns[i] for i in flat),
+        order=tuple(new[old] for old in recording.order if old in new),
+        **fields,
+    )
 
 
 def cut(recording: Recording, seconds: float) -> Recording:
@@ -170,36 +186,60 @@ def cut(recording: Recording, seconds: float) -> Recording:
     )
 
 
-def _read(file: str, rates: Mapping[str, float]) -> Recording:
+def _read(file: str, rates: Mapping[str, float], channels: Sequence[str] | None) -> list[Recording]:
     if not Path(file).is_file():
         names = ", ".join(source.name for source in sources())
         raise ValueError(f"data: expected a source ({names}) or a file; there is no file {file!r}")
     rate = next((rate for pattern, rate in rates.items() if matches(pattern, file)), None)
-    return read_csv(file, rate=rate)
+    if channels is None:
+        return read_all(file, rate=rate)
+    # Of several files, each has some of the channels.
+    wanted = list(channels)
+    while True:
+        try:
+            return read_all(file, rate=rate, channels=wanted)
+        except ValueError as error:
+            unknown = [
+                name for name in wanted if str(error).startswith("channels: ") and str(error).endswith(repr(name))
+            ]
+            if not unknown or len(wanted) == 1:
+                raise
+            wanted.remove(unknown[0])
 
 
-def _select(recording: Recording, channels: Sequence[str]) -> Recording:
-    kept = [name for name in recording.channels if any(fnmatch(name, pattern) for pattern in channels)]
+def _select(recording: Recording, channels: Sequence[str] | None) -> Recording:
+    if channels is None:
+        return recording
+    kept = [name for name in channels if name in recording.channels]
     if not kept:
         known = ", ".join(recording.channels)
         raise ValueError(
-            f"channels: expected channels of recording {recording.name!r} ({known}), got {', '.join(channels)}"
+            f"channels: expected some of {known} in recording {recording.name!r}, got {', '.join(channels)}"
         )
-    return recording if len(kept) == len(recording.channels) else recording.select(kept)
+    return recording.select(kept)
 
 
 def _with_units(file: str, recording: Recording, units: Mapping[str, str]) -> Recording:
-    """Return a recording with the given units; a pattern that matches the channel precedes one of the file."""
-    by_file = next((unit for pattern, unit in units.items() if matches(pattern, file)), None)
-    by_channel = {
-        name: next((unit for pattern, unit in units.items() if fnmatch(name, pattern) and pattern != "*"), by_file)
-        for name in recording.channels
-    }
+    """Return a recording with the given units where it does not name its own; others must agree with it."""
     given = tuple(
-        old if by_channel[name] is None else str(by_channel[name])
-        for name, old in zip(recording.channels, recording.units, strict=True)
+        _unit(file, recording.name, channel, old, units)
+        for channel, old in zip(recording.channels, recording.units, strict=True)
     )
     return recording if given == recording.units else replace(recording, units=given)
+
+
+def _unit(file: str, name: str, channel: str, old: str, units: Mapping[str, str]) -> str:
+    """Return the unit of a channel; a pattern that matches the channel precedes one of the file."""
+    own = {pattern: unit for pattern, unit in units.items() if pattern != "*"}
+    by_channel = (unit for pattern, unit in own.items() if fnmatch(channel, pattern))
+    by_file = (unit for pattern, unit in own.items() if matches(pattern, file))
+    special = next(by_channel, next(by_file, ""))
+    if old and special and old != special:
+        raise ValueError(
+            f"units: expected {old!r}, the unit of channel {channel!r} in the file of recording {name!r}, got "
+            f"{special!r}"
+        )
+    return old or special or units.get("*", "")
 
 
 def _group(file: str, recording: Recording, groups: Mapping[str, Sequence[str]]) -> str:

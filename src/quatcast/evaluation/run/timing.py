@@ -1,20 +1,26 @@
-"""Timing: how long each predictor takes per step at the largest sizes of its grid."""
+"""Timing: how long predictors take per sample, at the sizes of the paper and as they were tested."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
+from quatcast.data.recording import Recording
 from quatcast.data.simulation import simulated
-from quatcast.evaluation.catalogue import Batch, Predictor, predictors
-from quatcast.evaluation.protocol import SCALING
-from quatcast.evaluation.records import Timing
+from quatcast.evaluation.catalogue import Batch, Predictor, find_predictor, predictors
+from quatcast.evaluation.coordinates import Coordinates
+from quatcast.evaluation.protocol import SCALING, samples_ahead, validation_samples
+from quatcast.evaluation.records import Configuration, Timing
 from quatcast.evaluation.run.execution import Workers, local
 
 HORIZON = 20
 REPEATS = 3
+TIMED_SAMPLES = 600
+"""Samples of a recording that are timed, after those of the validation."""
 
 
 def measure(predictor: Predictor) -> Timing:
@@ -50,3 +56,77 @@ def measure_all(progress: Callable[[str, float, float], None]) -> Iterator[Timin
         for done, timing in enumerate(workers.map(measure, timed), start=1):
             progress("timing", done, len(timed))
             yield timing
+
+
+class TimedCase(NamedTuple):
+    """A predictor that is to be timed on a recording, with the configuration and the horizon of its test."""
+
+    predictor: Predictor
+    configuration: Configuration
+    recording: Recording
+    horizon: float
+
+
+def measure_sample(case: TimedCase) -> float:
+    """Measure the milliseconds that a predictor takes per sample of the test: learning and forecasting, one run.
+
+    The time of a run to the beginning of the test is subtracted, so that a warm-up does not count.
+
+    Examples
+    --------
+    >>> case = TimedCase(find_predictor("persistence"), {}, simulated(seconds=70)[1], horizon=0.5)
+    >>> 0.0 < measure_sample(case) < 100.0
+    True
+    """
+    predictor, configuration, recording, horizon = case
+    rule = "causal" if "causal" in predictor.labels else "lookahead"
+    begin = validation_samples(recording.rate)
+    end = min(len(recording), begin + TIMED_SAMPLES)
+    native = predictor.takes_spaces
+    positions = Coordinates(recording, filled=not predictor.takes_missing, native=native).positions
+    space = recording.space if native else "position"
+
+    def run(count: int) -> float:
+        steps = samples_ahead(horizon, recording)
+        about = {"names": recording.channels, "space": space}
+        batch = Batch([configuration], [0], steps, recording.rate, rule, **about)  # type: ignore[arg-type]
+        forecaster = predictor.build(batch)
+        began = time.perf_counter()
+        forecaster.run(positions[:count])
+        return time.perf_counter() - began
+
+    whole, before = run(end), run(begin)
+    # Where samples take so little time that noise exceeds it, the mean over all samples serves.
+    seconds = (whole - before) / (end - begin) if whole > 1.02 * before else whole / end
+    return 1000 * seconds
+
+
+def measure_samples(
+    recording: Recording,
+    configurations: Mapping[str, Configuration],
+    horizon: float,
+    progress: Callable[[str, float, float], None],
+) -> dict[str, float]:
+    """Measure the milliseconds per sample of several predictors, in a worker process with a single thread.
+
+    Parameters
+    ----------
+    recording
+        The recording.
+    configurations
+        Predictor → the configuration that is timed.
+    horizon
+        Seconds ahead.
+    progress
+        Called after each predictor.
+    """
+    most = validation_samples(recording.rate) + TIMED_SAMPLES
+    first = replace(recording, positions=recording.positions[:most], times=recording.times[:most])
+    found: dict[str, float] = {}
+    with Workers(local(1)) as workers:
+        for name, configuration in configurations.items():
+            (found[name],) = workers.map(
+                measure_sample, [TimedCase(find_predictor(name), configuration, first, horizon)]
+            )
+            progress("timing", len(found), len(configurations))
+    return found

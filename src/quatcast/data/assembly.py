@@ -1,0 +1,249 @@
+"""From the contents of a file to recordings: choice of channels, units, and an even time grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+
+from quatcast.data.contents import Contents, Track, join_poses
+from quatcast.data.options import Options
+from quatcast.data.recording import Recording
+from quatcast.data.style import FileStyle
+from quatcast.data.timing import Timing, insert_missing, measure, resample
+from quatcast.typing import Floats
+
+MAX_FILL_FACTOR = 2
+"""Limit for the number of samples of a recording per row of its file; if more are missing, the times are wrong."""
+SAME_RATE = 0.02
+"""Relative difference up to which two sampling rates agree."""
+UNEVEN = 0.01
+"""Share of uneven steps from which a recording is resampled."""
+REPEATED = 0.1
+"""Share of rows that may repeat the time of the row before."""
+
+
+def assemble(contents: Contents, options: Options, *, name: str | None, group: str, several: bool) -> list[Recording]:
+    """Return the recordings of a file, one for each kind of channels; only one if `several` is false."""
+    notes = list(contents.notes)
+    tracks = _choose(contents, options, notes)
+    kinds = _kinds(tracks)
+    if len(kinds) > 1 and not several:
+        raise _mixed(contents, kinds)
+    stem = contents.path.stem if name is None else name
+    return [
+        _recording(contents, options, kind, f"{stem}-{kind[0].space}" if len(kinds) > 1 else stem, group, list(notes))
+        for kind in kinds
+    ]
+
+
+def _choose(contents: Contents, options: Options, notes: list[str]) -> list[Track]:
+    """Return the channels that were asked for, positions and orientations of the same name joined to poses."""
+    tracks = _named(contents.tracks)
+    apart = options.space in ("position", "vector", "orientation")
+    if options.channels is None:
+        tracks = tracks if apart else join_poses(tracks, notes)
+        return _by_space(contents, _primary(tracks, options, notes), options)
+    poses = {pose.name: pose for pose in join_poses(tracks, []) if pose.space == "pose"}
+    known = {track.name: track for track in tracks}
+    chosen = []
+    for wanted in options.channels:
+        if wanted not in known and wanted not in poses:
+            listed = ", ".join(dict.fromkeys([*poses, *known]))
+            raise ValueError(f"channels: expected some of {listed} in {contents.path.name}, got {wanted!r}")
+        chosen.append(poses[wanted] if wanted in poses else known[wanted])
+    return _by_space(contents, chosen if apart else join_poses(chosen, notes), options)
+
+
+def _named(tracks: Sequence[Track]) -> list[Track]:
+    """Give a name to the channels that have none, and different names to all."""
+    taken: dict[str, int] = {}
+    made = []
+    numbers = count(1)
+    for track in tracks:
+        name = track.name or f"channel{next(numbers)}"
+        taken[name] = taken.get(name, 0) + 1
+        made.append(replace(track, name=name if taken[name] == 1 else f"{name} {taken[name]}"))
+    return made
+
+
+def _primary(tracks: list[Track], options: Options, notes: list[str]) -> list[Track]:
+    """Leave out channels that are read only if they are asked for, unless there are no others."""
+    others = [track for track in tracks if not track.secondary]
+    if not others or len(others) == len(tracks) or options.space == "vector":
+        return tracks
+    names = ",".join(track.name for track in tracks if track.secondary)
+    notes.append(f"not read: {names}; name channels to read them (--channels {names!r})")
+    return others
+
+
+def _by_space(contents: Contents, tracks: list[Track], options: Options) -> list[Track]:
+    """Keep the channels of the kind that was asked for."""
+    if options.space is None:
+        return tracks
+    if options.space == "vector":
+        return [replace(track, space="vector") for track in tracks]
+    kept = [track for track in tracks if track.space == options.space]
+    if not kept:
+        found = ", ".join(f"{track.name} ({track.space})" for track in tracks)
+        raise ValueError(f"space: expected a {options.space} in {contents.path.name}, got {found or 'no channels'}")
+    return kept
+
+
+def _kinds(tracks: list[Track]) -> list[list[Track]]:
+    """Group channels of one kind; positions and other vectors with as many coordinates are one kind."""
+    order = {"pose": 0, "position": 1, "vector": 1, "orientation": 2}
+    groups: dict[tuple[int, int], list[Track]] = {}
+    for track in tracks:
+        groups.setdefault((order[track.space], track.values.shape[1]), []).append(track)
+    return [groups[key] for key in sorted(groups)]
+
+
+def _mixed(contents: Contents, kinds: list[list[Track]]) -> ValueError:
+    parts = [f"{', '.join(t.name for t in kind[:6])}{' …' * (len(kind) > 6)} ({kind[0].space})" for kind in kinds]
+    first = ",".join(track.name for track in kinds[0][:6])
+    return ValueError(
+        f"{contents.path}: expected channels of one kind, got {'; '.join(parts)}; choose them, for example "
+        f"channels={first.split(',')} (--channels {first!r}), or give the kind, space={kinds[0][0].space!r} "
+        f"(--space {kinds[0][0].space})"
+    )
+
+
+def _recording(
+    contents: Contents, options: Options, tracks: list[Track], name: str, group: str, notes: list[str]
+) -> Recording:
+    values = np.hstack([track.values for track in tracks])
+    times, values, rate, timing, style = _even(contents, options, tracks, values, notes)
+    columns = tuple(name for track in tracks for name in track.columns)
+    places = [place for track in tracks for place in track.places]
+    return Recording(
+        name=name,
+        positions=values.reshape(len(values), len(tracks), -1),
+        times=times,
+        rate=rate,
+        group=group,
+        channels=tuple(track.name for track in tracks),
+        units=_units(contents, tracks, options),
+        space="vector" if any(track.space == "vector" for track in tracks) else tracks[0].space,
+        columns=columns if len(columns) == values.shape[1] else (),
+        order=tuple(int(i) for i in np.argsort(places, kind="stable")) if len(places) == values.shape[1] else (),
+        style=style,
+        timing=timing,
+        notes=tuple(notes),
+    )
+
+
+def _units(contents: Contents, tracks: list[Track], options: Options) -> tuple[str, ...]:
+    common, single = options.units()
+    for channel in single:
+        if channel not in [track.name for track in tracks]:
+            listed = ", ".join(track.name for track in tracks)
+            raise ValueError(f"unit: expected one of the channels {listed}, got {channel!r}")
+    units = []
+    for track in tracks:
+        given = single.get(track.name, common)
+        if track.space == "orientation":
+            given = ""
+        if given and track.unit and given != track.unit:
+            raise ValueError(
+                f"unit: {contents.path.name} says that channel {track.name!r} is in {track.unit}, got {given}; "
+                "leave it out"
+            )
+        units.append(given or track.unit)
+    return tuple(units)
+
+
+def _even(
+    contents: Contents, options: Options, tracks: list[Track], values: Floats, notes: list[str]
+) -> tuple[Floats, Floats, float, Timing | None, FileStyle]:
+    """Return times, values and rate on an even grid."""
+    rate = options.rate or contents.rate
+    if contents.times is None or (rate is None and len(contents.times) < 2):
+        if rate is None:
+            raise ValueError(
+                f"{contents.path}: expected a column of times with two or more rows to compute the rate; add a column "
+                "named `time`, name the column of times (time=…, --time …), or give the rate in Hz (rate=…, --rate …)"
+            )
+        return np.arange(len(values)) / rate, values, rate, None, contents.style
+    times, values = _increasing(contents, contents.times, values, notes)
+    if len(times) < 2:
+        assert rate is not None
+        return times, values, rate, None, contents.style
+    timing = measure(times)
+    rate = _rate(contents, options, timing, notes)
+    _check_gaps(contents, times, rate)
+    if timing.uneven > UNEVEN:
+        notes.append(
+            f"uneven times ({timing.sentence()}): resampled to {rate:.6g} Hz; each value is interpolated "
+            "between the rows before and after it, and known with the latter"
+        )
+        times, values = resample(times, values, rate)
+        values = _normalised(values, tracks)
+        return times, values, rate, timing, contents.style
+    if timing.gaps:
+        notes.append(
+            f"gaps: {timing.missing} samples are missing in {timing.gaps} gaps of up to {timing.longest:.3g} s"
+        )
+    times, values = insert_missing(times, values, timing.rate)
+    return times, values, rate, timing, contents.style
+
+
+def _increasing(contents: Contents, times: Floats, values: Floats, notes: list[str]) -> tuple[Floats, Floats]:
+    """Check that times increase; rows that repeat the time of the row before are left out."""
+    steps = np.diff(times, prepend=-np.inf)
+    repeated = steps == 0
+    wrong = np.flatnonzero(~(steps >= 0))
+    if not len(wrong) and repeated.mean() > REPEATED:
+        wrong = np.flatnonzero(repeated)
+    if len(wrong):
+        row = int(wrong[0])
+        where = f", line {contents.lines[row]}" if contents.lines else f", row {row + 1}"
+        where += f", {contents.time_column}" if contents.time_column else ""
+        many = " (many rows repeat a time; ignore the column and give the rate)" if repeated.mean() > REPEATED else ""
+        raise ValueError(f"{contents.path}{where}: expected increasing times, got {times[row]}{many}")
+    if repeated.any():
+        notes.append(f"{int(repeated.sum())} rows repeat the time of the row before and are ignored")
+        return times[~repeated], values[~repeated]
+    return times, values
+
+
+def _rate(contents: Contents, options: Options, timing: Timing, notes: list[str]) -> float:
+    """Return the rate; refuse one that contradicts the times."""
+    if options.rate is not None:
+        even = timing.uneven <= UNEVEN
+        ratio = options.rate / timing.rate
+        if abs(ratio - 1.0) > SAME_RATE and (even or not 0.2 <= ratio <= 1.25):
+            raise ValueError(
+                f"rate: the times of {contents.path.name} say {timing.rate:.6g} Hz, got {options.rate:g} Hz; leave it "
+                f"out, or ignore the times (ignore=[{contents.style.time!r}], --ignore {contents.style.time!r})"
+            )
+        return options.rate
+    if contents.rate is not None:
+        if abs(contents.rate / timing.rate - 1.0) <= SAME_RATE:
+            return contents.rate
+        notes.append(f"the file says {contents.rate:g} Hz, but its times say {timing.rate:.6g} Hz, which is used")
+    return timing.rate
+
+
+def _check_gaps(contents: Contents, times: Floats, rate: float) -> None:
+    steps = np.maximum(np.rint(np.diff(times) * rate), 1.0)
+    if steps.sum() >= MAX_FILL_FACTOR * len(times):
+        at = int(np.argmax(steps))
+        raise ValueError(
+            f"{contents.path}: expected times that skip fewer samples than the file has, got {steps[at] - 1:.0f} "
+            f"missing between {times[at]:g} and {times[at + 1]:g} s; split the file there"
+        )
+
+
+def _normalised(values: Floats, tracks: list[Track]) -> Floats:
+    """Give interpolated quaternions the norm 1."""
+    start = 0
+    for track in tracks:
+        width = track.values.shape[1]
+        if track.space in ("orientation", "pose"):
+            part = values[:, start + width - 4 : start + width]
+            part /= np.linalg.norm(part, axis=1, keepdims=True)
+        start += width
+    return values

@@ -1,0 +1,271 @@
+"""The cells of a text table: separators, header, units, and numbers, read line by line."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from quatcast.data.style import FileStyle
+from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, Line, clean, lines_of, unescape_cell
+from quatcast.data.times import UNIT_WORDS, is_time_cell
+from quatcast.data.units import ANGLES, LENGTHS
+from quatcast.typing import Floats
+
+COMMENTS = ("#", "%", "//")
+MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a"})
+"""Cells without a value, in lower case."""
+SAMPLE = 50
+"""Number of lines by which separators are recognised."""
+
+
+@dataclass(eq=False)
+class Rows:
+    """A text table, first its header, then its numbers.
+
+    Attributes
+    ----------
+    names
+        Names of the columns; numbers from 1 if there is no header.
+    units
+        Units in a line below the header; otherwise empty.
+    has_header
+        Whether the file has a header.
+    first
+        Cells of the first row.
+    style
+        Separators.
+    start
+        Line number of the first row.
+    values, lines, times
+        Numbers of the columns that were asked for, line number of each row, and cells of the column of times.
+    """
+
+    names: list[str]
+    units: list[str]
+    has_header: bool
+    first: list[str]
+    style: FileStyle
+    start: int
+    encoding: str | None = None
+    notes: list[str] = field(default_factory=list)
+    values: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    lines: list[int] = field(default_factory=list)
+    times: list[str] = field(default_factory=list)
+
+
+def open_table(path: Path, encoding: str | None = None) -> Rows:
+    """Find separators, header and units of a text table."""
+    sample = _sample(path, encoding)
+    style = _separators(sample)
+    above: list[tuple[int, list[str]]] = []
+    comment: tuple[int, str] | None = None
+    for number, line in lines_of(path, encoding):
+        if line.lstrip().startswith(COMMENTS):
+            comment = (number, line.strip())
+            continue
+        if not line.strip():
+            continue
+        cells = _split_one(path, number, line, style.delimiter)
+        if len(cells) > MAX_COLUMNS:
+            raise ValueError(f"{path}, line {number}: expected at most {MAX_COLUMNS} columns, got {len(cells)}")
+        if _is_data(cells, style):
+            return _begin(path, number, cells, above, comment, style, encoding)
+        above.append((number, cells))
+    raise ValueError(f"{path}: expected at least one row of numbers, got none")
+
+
+def read_rows(path: Path, table: Rows, wanted: list[int], time: int | None) -> Rows:
+    """Read the numbers of some columns, and the cells of the column of times."""
+    width, comma = len(table.names), table.style.decimal == ","
+    numbers = array("d")
+    cells: list[str] = []
+    for number, cells in _cells(path, table):
+        if len(cells) == width + 1 and not cells[-1].strip():
+            cells.pop()
+        if len(cells) != width:
+            raise ValueError(f"{path}, line {number}: expected {width} columns, got {len(cells)}")
+        if not any(map(str.strip, cells)):
+            continue
+        chosen = [cells[i] for i in wanted]
+        try:
+            row = [float(cell.replace(",", ".") if comma else cell) for cell in chosen]
+        except ValueError:
+            row = [_value(path, number, i, cells[i], table) for i in wanted]
+        if not all(map(math.isfinite, row)):
+            row = [_value(path, number, i, cells[i], table) for i in wanted]
+        numbers.extend(row)
+        table.lines.append(number)
+        if time is not None:
+            table.times.append(cells[time])
+        if len(numbers) > MAX_NUMBERS:
+            raise ValueError(f"{path}, line {number}: expected at most {MAX_NUMBERS:,} numbers; split the file")
+    table.values = (
+        np.frombuffer(numbers, dtype=float).reshape(len(table.lines), len(wanted)) if wanted else np.zeros((0, 0))
+    )
+    return table
+
+
+def _value(path: Path, number: int, at: int, cell: str, table: Rows) -> float:
+    """Return the value of a cell: NaN if it is missing."""
+    text = cell.strip()
+    if text.lower() in MISSING:
+        return math.nan
+    try:
+        value = float(text.replace(",", ".") if table.style.decimal == "," else text)
+    except ValueError:
+        value = math.inf
+    if math.isinf(value):
+        where = f"{path}, line {number}, column {at + 1}" + (f" ({table.names[at]})" if table.has_header else "")
+        raise ValueError(f"{where}: expected a finite number or an empty cell, got {clean(text)[:40]!r}")
+    return value
+
+
+def _begin(
+    path: Path,
+    number: int,
+    cells: list[str],
+    above: list[tuple[int, list[str]]],
+    comment: tuple[int, str] | None,
+    style: FileStyle,
+    encoding: str | None,
+) -> Rows:
+    """Return the table that begins with a row of numbers, below the given lines."""
+    width = len(cells) - (1 if cells and not cells[-1].strip() and above and len(above[-1][1]) == len(cells) - 1 else 0)
+    names, units, kind = _header(path, number, width, above, comment, style)
+    notes = []
+    lines = len(above) - (kind == "yes") - bool(any(units))
+    if lines > 0:
+        notes.append(f"{lines} lines above the header ignored")
+    names = [clean(unescape_cell(name.strip())) for name in names]
+    style = replace(style, header=kind)
+    has_header = kind != "no"
+    names = names if has_header else [str(i + 1) for i in range(width)]
+    return Rows(names, units, has_header, cells[:width], style, number, encoding, notes)
+
+
+def _header(
+    path: Path,
+    number: int,
+    width: int,
+    above: list[tuple[int, list[str]]],
+    comment: tuple[int, str] | None,
+    style: FileStyle,
+) -> tuple[list[str], list[str], Literal["yes", "comment", "no"]]:
+    """Return the names of the columns, their units, and whether they are in a header, in a comment or nowhere."""
+    units = [""] * width
+    if len(above) > 1 and len(above[-1][1]) == width and _are_units(above[-1][1]):
+        units = [cell.strip().strip("[]()") for cell in above[-1][1]]
+        above = above[:-1]
+    if above:
+        line, cells = above[-1]
+        if len(cells) == width + 1 and not cells[-1].strip():
+            cells = cells[:-1]
+        if len(cells) == width:
+            return cells, units, "yes"
+        if len(cells) > 1:
+            raise ValueError(f"{path}, line {number}: expected {len(cells)} columns as in line {line}, got {width}")
+    if comment is not None:
+        text = comment[1]
+        cells = _split_one(path, comment[0], text, style.delimiter)
+        if len(cells) == width and style.delimiter != " ":
+            return cells, units, "yes"
+        cells = _split_one(path, comment[0], text.lstrip("#%/ "), style.delimiter)
+        if len(cells) == width:
+            return cells, units, "comment"
+    return [], units, "no"
+
+
+def _are_units(cells: list[str]) -> bool:
+    known = {
+        *UNIT_WORDS,
+        *LENGTHS,
+        *ANGLES,
+        "",
+        "-",
+        "–",
+        "none",
+        "m/s",
+        "m/s²",
+        "m/s^2",
+        "rad/s",
+        "deg/s",
+        "ut",
+        "µt",
+        "g",
+    }
+    return all(cell.strip().strip("[]()").lower() in known for cell in cells) and any(cell.strip() for cell in cells)
+
+
+def _is_data(cells: list[str], style: FileStyle) -> bool:
+    """Tell whether at least half of the cells of a line are numbers or times."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    good = sum(is_time_cell(cell) or _is_number(cell, style) for cell in filled)
+    return bool(filled) and 2 * good >= len(filled)
+
+
+def _is_number(cell: str, style: FileStyle) -> bool:
+    try:
+        float(cell.replace(",", ".") if style.decimal == "," else cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _sample(path: Path, encoding: str | None) -> list[str]:
+    """Return the first lines that are neither blank nor comments."""
+    found: list[str] = []
+    for _, line in lines_of(path, encoding):
+        if line.strip() and not line.lstrip().startswith(COMMENTS):
+            found.append(line)
+            if len(found) == SAMPLE:
+                break
+    return found
+
+
+def _separators(sample: list[str]) -> FileStyle:
+    """Find the separators by the last line of a sample: unlike a header, it consists of numbers."""
+    last = sample[-1] if sample else ""
+    delimiter = next((mark for mark in ";\t," if mark in last), "")
+    if not delimiter:
+        delimiter = " " if len(last.split()) > 1 else ","
+    comma = delimiter != "," and any(re.search(r"\d,\d", line) for line in sample)
+    return FileStyle(delimiter, "," if comma else ".")
+
+
+def _split_one(path: Path, number: int, line: str, delimiter: str) -> list[str]:
+    if delimiter == " ":
+        return line.split()
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {number}: {error}") from None
+
+
+def _cells(path: Path, table: Rows) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the cells of every row of numbers; blank lines and comments are skipped."""
+
+    def rows() -> Iterator[Line]:
+        for number, line in lines_of(path, table.encoding):
+            if number >= table.start and line.strip() and not line.startswith(COMMENTS):
+                last[0] = number
+                yield number, line
+
+    last = [table.start]
+    if table.style.delimiter == " ":
+        for number, line in rows():
+            yield number, line.split()
+        return
+    reader = csv.reader((line + "\n" for _, line in rows()), delimiter=table.style.delimiter)
+    try:
+        for cells in reader:
+            yield last[0], cells
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {last[0]}: {error}") from None

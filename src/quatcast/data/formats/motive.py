@@ -1,0 +1,108 @@
+"""CSV exports of OptiTrack Motive: a line of settings, five lines of header, then one row per frame.
+
+Rigid bodies and bones are poses. Quaternions are exported as X, Y, Z, W.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from quatcast.data.contents import Contents, Track
+from quatcast.data.formats.sections import LENGTHS, numbers
+from quatcast.data.options import Options
+from quatcast.data.text import clean, lines_of
+
+PARTS_OF_BODIES = ("Rigid Body Marker", "Bone Marker")
+"""Types of markers that belong to a rigid body or a bone; they are read only if they are asked for."""
+
+
+def recognises(head: bytes) -> bool:
+    """Tell whether a file begins with the settings of Motive."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip(b'"').startswith(b"Format Version")
+
+
+def read(path: Path, options: Options) -> Contents:
+    """Read a CSV export of Motive."""
+    rows = _rows(path, options)
+    _, first = next(rows)
+    settings = dict(zip(first[::2], first[1::2], strict=False))
+    header: dict[str, list[str]] = {}
+    for _, cells in rows:
+        if cells[0].strip() == "Frame":
+            header["axis"] = cells
+            break
+        if len(cells) > 1:
+            header[cells[1].strip() or "property"] = cells
+    if not {"Type", "Name", "property", "axis"} <= header.keys():
+        raise ValueError(f"{path}: expected the header of Motive with Type, Name and Frame, got {sorted(header)}")
+    names = [
+        " ".join(part) for part in zip(*(_padded(header, key) for key in ("Name", "property", "axis")), strict=True)
+    ]
+    values, lines = numbers(path, rows, names)
+    notes: list[str] = []
+    rate = _float(settings.get("Export Frame Rate") or settings.get("Capture Frame Rate"))
+    unit = LENGTHS.get(settings.get("Length Units", "").strip().lower(), "")
+    groups = _groups(header, settings.get("Rotation Type", "Quaternion"), notes)
+    tracks = []
+    for (kind, name, prop), axes in groups.items():
+        places = tuple(axes[axis] for axis in ("wxyz" if prop == "Rotation" else "xyz"))
+        tracks.append(
+            Track(
+                name=f"{name} rotation" if prop == "Rotation" else name,
+                space="orientation" if prop == "Rotation" else "position",
+                values=values[:, places],
+                columns=tuple(
+                    f"{name}.{'q' * (prop == 'Rotation')}{axis}" for axis in ("wxyz" if prop == "Rotation" else "xyz")
+                ),
+                places=places,
+                unit="" if prop == "Rotation" else unit,
+                part=name,
+                secondary=kind in PARTS_OF_BODIES,
+            )
+        )
+    return Contents(path, tracks, values[:, 1], lines, rate=rate, notes=notes)
+
+
+def _rows(path: Path, options: Options) -> Iterator[tuple[int, list[str]]]:
+    for number, line in lines_of(path, options.encoding):
+        if line.strip(', "'):
+            try:
+                yield number, next(csv.reader([line]))
+            except csv.Error as error:
+                raise ValueError(f"{path}, line {number}: {error}") from None
+
+
+def _padded(header: dict[str, list[str]], key: str) -> list[str]:
+    width = len(header["axis"])
+    return [clean(cell) for cell in (header[key] + [""] * width)[:width]]
+
+
+def _groups(
+    header: dict[str, list[str]], rotation: str, notes: list[str]
+) -> dict[tuple[str, str, str], dict[str, int]]:
+    """Return type, name and property → axis → number of the column, for complete positions and rotations."""
+    found: dict[tuple[str, str, str], dict[str, int]] = {}
+    others: dict[str, None] = {}
+    columns = zip(*(_padded(header, key) for key in ("Type", "Name", "property", "axis")), strict=True)
+    for i, (kind, name, prop, axis) in enumerate(columns):
+        if prop in ("Position", "Rotation") and axis.lower() in ("x", "y", "z", "w"):
+            found.setdefault((kind, name, prop), {})[axis.lower()] = i
+        elif i > 1 and (prop or axis):
+            others[prop or axis] = None
+    angles = [key for key, axes in found.items() if key[2] == "Rotation" and len(axes) != 4]
+    for key in angles:
+        del found[key]
+    if angles:
+        notes.append(f"ignored rotations in {rotation or 'Euler'} angles; export them as quaternions to read poses")
+    if others:
+        notes.append(f"ignored columns: {', '.join(others)}")
+    return {key: axes for key, axes in found.items() if {"x", "y", "z"} <= axes.keys()}
+
+
+def _float(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,52 @@
+"""Rows of numbers in the exports of motion capture software, which have their own headers."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from quatcast.data.formats.cells import MISSING
+from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS
+from quatcast.typing import Floats
+
+LENGTHS = {"meters": "m", "millimeters": "mm", "centimeters": "cm", "inches": "in", "feet": "ft"}
+"""Names of units in Motive → units."""
+
+
+def numbers(path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequence[str]) -> tuple[Floats, list[int]]:
+    """Read rows of numbers, one per name, and their line numbers; missing cells, also at the end of a row, are NaN."""
+    width = len(names)
+    if width > MAX_COLUMNS:
+        raise ValueError(f"{path}: expected at most {MAX_COLUMNS} columns, got {width}")
+    values = array("d")
+    lines: list[int] = []
+    for line, cells in rows:
+        filled = len(cells)
+        while filled > width and not cells[filled - 1].strip():
+            filled -= 1
+        if filled > width:
+            raise ValueError(f"{path}, line {line}: expected {width} columns, got {filled}")
+        values.extend(_number(path, line, i, cells[i], names) if i < filled else math.nan for i in range(width))
+        lines.append(line)
+        if len(values) > MAX_NUMBERS:
+            raise ValueError(f"{path}, line {line}: expected at most {MAX_NUMBERS:,} numbers; split the file")
+    if not lines:
+        raise ValueError(f"{path}: expected at least one row of numbers, got none")
+    return np.frombuffer(values, dtype=float).reshape(len(lines), width), lines
+
+
+def _number(path: Path, line: int, at: int, cell: str, names: Sequence[str]) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        if cell.strip().lower() in MISSING:
+            return math.nan
+        value = math.inf
+    if math.isinf(value):
+        where = f"{path}, line {line}, column {at + 1} ({names[at]})"
+        raise ValueError(f"{where}: expected a finite number or an empty cell, got {cell.strip()[:40]!r}")
+    return value

@@ -1,0 +1,301 @@
+"""Plain text tables: one row per sample, with or without a header; also EuRoC and TUM trajectories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from quatcast.data.contents import Contents, Track
+from quatcast.data.formats.cells import Rows, open_table, read_rows
+from quatcast.data.headers import NOT_COORDINATES, Group, find_groups, incomplete
+from quatcast.data.options import Options
+from quatcast.data.rotations import UNIT_NORM, are_unit, norms_of
+from quatcast.data.style import FileStyle
+from quatcast.data.times import UNIT_WORDS, convert, is_time_cell, time_unit
+from quatcast.data.units import split_unit
+from quatcast.typing import Floats
+
+DAY = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d[-/.]\d{4}")
+"""A date without a time of day, which tells nothing about the sampling."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which columns are what.
+
+    Attributes
+    ----------
+    groups
+        The channels.
+    time
+        Number of the column of times, or None.
+    frame
+        Number of a column that counts samples, or None.
+    """
+
+    groups: list[Group]
+    time: int | None = None
+    frame: int | None = None
+
+
+def recognises(head: bytes) -> bool:
+    """Tell whether a file may be a text table; asked last, so that any text is."""
+    return True
+
+
+def read(path: Path, options: Options) -> Contents:
+    """Read a text table."""
+    table = open_table(path, options.encoding)
+    notes = list(table.notes)
+    names, units = table.names, table.units
+    ignored = _indices(path, names, options.ignore, "ignore")
+    time = _time_column(path, table, options, ignored, notes)
+    plan = _plan(path, table, options, time, ignored, notes)
+    wanted = sorted(
+        {i for group in plan.groups for i in group.at} | ({plan.frame} if plan.frame is not None else set())
+    )
+    rows = read_rows(path, table, wanted, time)
+    times, style = _times(path, rows, names, time, options, table.style, notes)
+    at = {column: i for i, column in enumerate(wanted)}
+    if times is None and plan.frame is not None and options.rate is not None:
+        times, style = _count(rows.values[:, at[plan.frame]], names[plan.frame], options.rate, style, notes)
+    tracks = []
+    for group in plan.groups:
+        values = rows.values[:, [at[i] for i in group.at]]
+        tracks.append(_track(path, group, values, names, units, options, notes))
+    place = f"column {time + 1} ({names[time]})" if time is not None else ""
+    return Contents(path, tracks, times, rows.lines, place, None, style, notes)
+
+
+def _plan(
+    path: Path, table: Rows, options: Options, time: int | None, ignored: frozenset[int], notes: list[str]
+) -> Plan:
+    names = table.names
+    skip = ignored | ({time} if time is not None else set())
+    frame = next((i for i, name in enumerate(names) if name.strip().lower() in ("frame", "frames")), None)
+    frame = None if frame in skip else frame
+    if options.columns:
+        return Plan(_given(path, names, options), time)
+    if not table.has_header:
+        return Plan(_by_number(path, table, options, time, skip, notes), time)
+    groups = find_groups(names, frozenset(skip))
+    free = [i for i in range(len(names)) if i not in skip and names[i].strip().lower() not in NOT_COORDINATES]
+    if not groups and options.dimensions and free and len(free) % options.dimensions == 0:
+        groups = _in_order(free, options.dimensions)
+        notes.append(f"columns {', '.join(names[i] for i in free)} are read in groups of {options.dimensions}")
+    if not groups:
+        raise _no_coordinates(path, names, free, options)
+    if options.dimensions and all(len(group.at) != options.dimensions for group in groups):
+        raise ValueError(
+            f"dimensions: the names of the columns of {path.name} give {len(groups[0].at)} coordinates per channel, "
+            f"got {options.dimensions}; leave it out, or name the columns (columns=…, --columns …)"
+        )
+    used = {i for group in groups for i in group.at}
+    rest = [names[i] or f"number {i + 1}" for i in range(len(names)) if i not in used and i != time]
+    if rest:
+        notes.append(f"ignored columns: {', '.join(rest)}")
+    return Plan(groups, time, frame)
+
+
+def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], options: Options) -> ValueError:
+    """Return the error for a header without coordinates, with the option to give."""
+    left = [names[i] for i in free]
+    size = options.dimensions or 3
+    if pairs := incomplete(left):
+        channel = next(iter(pairs.values()))
+        return ValueError(
+            f"{path}: expected 3 or 4 coordinates per channel, got {len(channel)} ({', '.join(channel)}); add a column "
+            f"for the others (of zeros, if there are none), or name the columns of each channel, for example "
+            f"columns=['a={','.join(left[:3])}'] (--columns a={','.join(left[:3])})"
+        )
+    if len(left) >= size:
+        listed = ",".join(left[:size])
+        return ValueError(
+            f"{path}: expected columns named CHANNEL.x, CHANNEL.y, CHANNEL.z, got {', '.join(left[:8])}; name the "
+            f"coordinates, for example columns=['{listed}'] (--columns {listed})"
+        )
+    listed = f" ({', '.join(left)})" if left else ""
+    return ValueError(
+        f"{path}: expected {size} columns of positions per channel, got {len(left)} columns{listed} in all; name the "
+        "columns CHANNEL.x, CHANNEL.y, …"
+    )
+
+
+def _in_order(columns: Sequence[int], size: int) -> list[Group]:
+    return [Group("", tuple(columns[i : i + size]), part=None) for i in range(0, len(columns), size)]
+
+
+def _given(path: Path, names: Sequence[str], options: Options) -> list[Group]:
+    """Return the channels that the argument `columns` describes: `a,b,c` or `hip=a,b,c`."""
+    groups: list[Group] = []
+    size = options.dimensions or (7 if options.space == "pose" else 4 if options.space == "orientation" else 3)
+    for word in options.columns or ():
+        name, equals, listed = word.partition("=")
+        name, listed = (name.strip(), listed) if equals else ("", word)
+        columns = [part.strip() for part in listed.split(",") if part.strip()]
+        at = [_index(path, names, column, "columns") for column in columns]
+        width = len(at) if equals and len(at) in (3, 4) else size
+        if not at or len(at) % width or (equals and len(at) != width):
+            raise ValueError(
+                f"columns: expected {width} columns per channel, got {len(at)} in {word!r}; give NAME=COLUMN,COLUMN,… "
+                "once per channel, or the number of dimensions, 3 or 4"
+            )
+        for i in range(0, len(at), width):
+            part = at[i : i + width]
+            found = find_groups([names[k] for k in part])
+            complete = len(found) == 1 and len(found[0].at) == width
+            stored = tuple(part[k] for k in found[0].at) if complete else tuple(part)
+            known = replace(found[0], at=stored, name=name or found[0].name) if complete else None
+            groups.append(known or Group(name, stored, part=name or None))
+    return groups
+
+
+def _by_number(
+    path: Path, table: Rows, options: Options, time: int | None, skip: frozenset[int] | set[int], notes: list[str]
+) -> list[Group]:
+    """Return the channels of a table without a header."""
+    free = [i for i in range(len(table.names)) if i not in skip]
+    if time is not None and len(free) == 7 and options.dimensions is None:
+        x, y, z, *quaternion = free
+        qx, qy, qz, qw = quaternion
+        notes.append("no header: read as a TUM trajectory, that is time, x, y, z, qx, qy, qz, qw")
+        return [Group("", (x, y, z), part=""), Group("q", (qw, qx, qy, qz), quaternion=True, part="")]
+    size = options.dimensions or 3
+    if not free or len(free) % size:
+        raise ValueError(
+            f"{path}: expected {size} columns of positions per channel, got {len(free)} columns in all and no header; "
+            "give the number of dimensions, 3 or 4 (--dimensions 4), the number of the column of times (--time 1), or "
+            "the columns of the channels (--columns 2,3,4)"
+        )
+    count = len(free) // size
+    notes.append(
+        f"no header: columns {free[0] + 1} to {free[-1] + 1} are read as {count} channels of {size} coordinates"
+    )
+    return _in_order(free, size)
+
+
+def _time_column(path: Path, table: Rows, options: Options, ignored: frozenset[int], notes: list[str]) -> int | None:
+    if options.time is not None:
+        return _index(path, table.names, options.time, "time")
+    names, first = table.names, table.first
+    candidates = [
+        i
+        for i, name in enumerate(names)
+        if i not in ignored and time_unit(name) is not None and not DAY.fullmatch(first[i].strip())
+    ]
+    candidates += [i for i, cell in enumerate(first) if is_time_cell(cell) and i not in ignored and i not in candidates]
+    if not candidates and not table.has_header and _is_trajectory(table):
+        return 0
+    if len(candidates) > 1:
+        notes.append(f"the times are those of the column {names[candidates[0]]!r}")
+    return candidates[0] if candidates else None
+
+
+def _is_trajectory(table: Rows) -> bool:
+    """Tell whether a table without a header has eight columns, the last four of which are a unit quaternion (TUM)."""
+    try:
+        numbers = [float(cell) for cell in table.first]
+    except ValueError:
+        return False
+    return len(numbers) == 8 and abs(float(np.linalg.norm(numbers[4:])) - 1.0) <= UNIT_NORM
+
+
+def _times(
+    path: Path,
+    rows: Rows,
+    names: Sequence[str],
+    time: int | None,
+    options: Options,
+    style: FileStyle,
+    notes: list[str],
+) -> tuple[Floats | None, FileStyle]:
+    if time is None:
+        return None, style
+    try:
+        unit = options.time_unit or UNIT_WORDS.get(rows.units[time].lower())
+        column = convert(rows.times, names[time] if rows.has_header else "", unit, style)
+    except ValueError as error:
+        message, row = error.args
+        if row is None:
+            raise ValueError(f"{path}: {message}") from None
+        where = f"{path}, line {rows.lines[row]}, column {time + 1} ({names[time]})"
+        raise ValueError(f"{where}: {message}, got {rows.times[row].strip()!r}") from None
+    notes += column.notes
+    below = rows.units[time] if any(rows.units) else None
+    made = replace(column.style, time_unit_below=below)
+    return column.seconds, made if rows.has_header else replace(made, time="time")
+
+
+def _count(
+    frames: Floats, name: str, rate: float, style: FileStyle, notes: list[str]
+) -> tuple[Floats | None, FileStyle]:
+    """Return times from a column that counts samples, if it does; then the times show where samples are missing."""
+    steps = np.diff(frames)
+    if len(steps) and np.isfinite(steps).all() and (steps > 0).all() and np.median(steps) == 1.0:
+        notes.append(f"{name}: counts samples, so that skipped numbers are missing samples")
+        return (frames - frames[0]) / rate, style
+    return None, style
+
+
+def _track(
+    path: Path,
+    group: Group,
+    values: Floats,
+    names: Sequence[str],
+    units: Sequence[str],
+    options: Options,
+    notes: list[str],
+) -> Track:
+    found = {units[i] or split_unit(names[i])[1] for i in group.at}
+    name = group.name
+    if len(group.at) == 3 and len(found) > 1:
+        listed = ", ".join(names[i] for i in group.at)
+        raise ValueError(f"{path}: expected one unit per channel, got {', '.join(sorted(found))} in {listed}")
+    space = "vector" if group.sensor else "position"
+    if len(group.at) == 4:
+        space = _kind(name or "channel", group, values, options, notes)
+    unit = "" if space == "orientation" else next(iter(found)) if len(found) == 1 else ""
+    header = () if not any(names[i] for i in group.at) else tuple(names[i] for i in group.at)
+    part = group.part if space in ("orientation", "position") else None
+    return Track(name, space, values, header, group.at, unit, part, group.sensor)
+
+
+def _kind(name: str, group: Group, values: Floats, options: Options, notes: list[str]) -> str:
+    """Tell whether four coordinates are an orientation or another 4-D signal, by their norms."""
+    if options.space in ("vector", "position"):
+        return "vector"
+    norms, is_unit = norms_of(values), are_unit(values)
+    if options.space in ("orientation", "pose") and not is_unit and len(norms):
+        raise ValueError(
+            f"space: expected unit quaternions in channel {name!r}, got norms from {norms.min():.3g} to "
+            f"{norms.max():.3g}; leave it out, or give space='vector' (--space vector)"
+        )
+    if is_unit and not group.quaternion and options.space is None:
+        notes.append(f"{name}: unit quaternions, read as orientations (--space vector reads a 4-D signal)")
+    if not is_unit and group.quaternion and len(norms):
+        notes.append(
+            f"{name}: read as a 4-D signal, not as orientations, because the norms are {norms.min():.3g} to "
+            f"{norms.max():.3g}"
+        )
+    return "orientation" if is_unit else "vector"
+
+
+def _index(path: Path, names: Sequence[str], given: str, argument: str) -> int:
+    """Return the number of a column that the user has named, by its name with or without the unit, or by its number."""
+    given = given.strip()
+    for key in (str.strip, lambda name: split_unit(name)[0], lambda name: name.strip().lower()):
+        matches = [i for i, name in enumerate(names) if key(name) == given or key(name) == given.lower()]
+        if len(matches) == 1:
+            return matches[0]
+    if given.isdigit() and 1 <= int(given) <= len(names):
+        return int(given) - 1
+    listed = ", ".join(name or str(i + 1) for i, name in enumerate(names[:12]))
+    raise ValueError(f"{argument}: expected a column of {path.name} ({listed}), got {given!r}")
+
+
+def _indices(path: Path, names: Sequence[str], given: Sequence[str], argument: str) -> frozenset[int]:
+    return frozenset(_index(path, names, name, argument) for name in given)

@@ -1,0 +1,76 @@
+"""Unit quaternions: how to recognise them, and how to compute them from rotation matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quatcast.typing import Floats
+
+UNIT_NORM = 0.05
+"""Largest deviation of the norm of a quaternion from 1."""
+UNIT_SHARE = 0.99
+"""Share of the rows of an orientation that must have a norm of 1."""
+
+
+def quaternions(matrices: Floats) -> Floats:
+    """Return the unit quaternions (rows, 4), scalar first, of rotation matrices (rows, 3, 3).
+
+    The largest of the four components is computed from the diagonal, and the others from it, so that nothing is divided
+    by a small number. The sign is continuous from row to row. The quaternion of a matrix with NaN is NaN.
+
+    Examples
+    --------
+    >>> quarter = np.array([[[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
+    >>> quaternions(quarter).round(3)
+    array([[0.707, 0.   , 0.   , 0.707]])
+    """
+    m = np.asarray(matrices, dtype=float)
+    a, b, c = m[:, 0, 0], m[:, 1, 1], m[:, 2, 2]
+    # Row k holds 4·q_k·q, by which any component can be the divisor.
+    x, y, z = m[:, 2, 1] - m[:, 1, 2], m[:, 0, 2] - m[:, 2, 0], m[:, 1, 0] - m[:, 0, 1]
+    xy, xz, yz = m[:, 0, 1] + m[:, 1, 0], m[:, 0, 2] + m[:, 2, 0], m[:, 1, 2] + m[:, 2, 1]
+    rows = np.stack(
+        [
+            np.stack([1 + a + b + c, x, y, z], axis=-1),
+            np.stack([x, 1 + a - b - c, xy, xz], axis=-1),
+            np.stack([y, xy, 1 - a + b - c, yz], axis=-1),
+            np.stack([z, xz, yz, 1 - a - b + c], axis=-1),
+        ],
+        axis=1,
+    )
+    diagonal = np.stack([rows[:, k, k] for k in range(4)], axis=-1)
+    best = np.where(np.isnan(diagonal).any(axis=1), 0, np.argmax(np.nan_to_num(diagonal, nan=-1.0), axis=1))
+    q = rows[np.arange(len(m)), best]
+    q = q / np.linalg.norm(q, axis=1, keepdims=True)
+    return _continuous(q)
+
+
+def norms_of(values: Floats) -> Floats:
+    """Return the finite norms of rows (rows, 4)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.linalg.norm(values, axis=1)
+    return np.asarray(norms[np.isfinite(norms)])
+
+
+def are_unit(values: Floats) -> bool:
+    """Tell whether rows (rows, 4) are unit quaternions: at least 99 % have a norm within 5 % of 1.
+
+    Examples
+    --------
+    >>> are_unit(np.array([[0.6, 0.8, 0.0, 0.0]])), are_unit(np.array([[1.0, 2.0, 3.0, 4.0]]))
+    (True, False)
+    """
+    norms = norms_of(values)
+    return bool(len(norms)) and float(np.mean(np.abs(norms - 1.0) <= UNIT_NORM)) >= UNIT_SHARE
+
+
+def _continuous(q: Floats) -> Floats:
+    """Choose the sign of each quaternion so that it is near the one before."""
+    seen = np.flatnonzero(np.isfinite(q).all(axis=1))
+    if len(seen):
+        products = np.sum(q[seen[1:]] * q[seen[:-1]], axis=1)
+        signs = np.cumprod(np.where(products < 0, -1.0, 1.0))
+        q[seen[1:]] *= signs[:, None]
+        if q[seen[0], 0] < 0:
+            q[seen] *= -1.0
+    return q

@@ -1,0 +1,244 @@
+"""Columns of times: how they are named, and how their cells become seconds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+
+from quatcast.data.style import TIME_UNITS, FileStyle
+from quatcast.data.units import split_unit
+from quatcast.typing import Floats
+
+NAMES = frozenset({
+    "time", "times", "t", "timestamp", "timestamps", "time stamp", "ts", "stamp", "seconds", "second", "secs", "sec",
+    "elapsed", "elapsed time", "time elapsed", "relative time", "unix", "unix time", "epoch", "utc", "datetime",
+    "date time", "date", "clock", "host time", "hosttime", "device time", "devicetime", "sample time", "msec", "usec",
+    "nsec", "milliseconds", "millis", "microseconds", "nanoseconds", "zeit", "temps", "tiempo", "header.stamp",
+    "field.header.stamp", "sampletimefine", "utctime", "unixtime", "system time",
+})  # fmt: skip
+"""Names of columns of times, in lower case, with blanks instead of underscores."""
+
+UNIT_WORDS = {
+    "s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
+    "ms": "ms", "msec": "ms", "millis": "ms", "millisecond": "ms", "milliseconds": "ms",
+    "us": "us", "µs": "us", "usec": "us", "microsecond": "us", "microseconds": "us",
+    "ns": "ns", "nsec": "ns", "nanosecond": "ns", "nanoseconds": "ns",
+}  # fmt: skip
+"""Word for a unit → unit."""
+
+UNIX = (978_307_200.0, 4_102_444_800.0)
+"""Seconds since 1970 that are taken for dates: from 2001 to 2100."""
+DIGITS = 20
+"""Most digits of a whole number in a column of times; the nanoseconds since 1970 have 19."""
+SLOWEST, FASTEST = 0.1, 20_000.0
+"""Sampling rates in Hz that a column without a unit may have in seconds; others need the unit."""
+
+ISO = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T ](\d\d):?(\d\d):?(\d\d)(?:[.,](\d+))?\s*(Z|[+-]\d\d:?\d\d)?")
+CLOCK = re.compile(r"(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?")
+
+
+def time_unit(name: str) -> str | None:
+    """Return the unit that the name of a column of times has, "" if it has none, and None if it is no time.
+
+    Examples
+    --------
+    >>> time_unit("timestamp_ms"), time_unit("#timestamp [ns]"), time_unit("t"), time_unit("hip.x")
+    ('ms', 'ns', '', None)
+    """
+    label, unit = split_unit(name.lstrip("#% "))
+    plain = re.sub(r"[\s_]+", " ", label.strip().lower())
+    if plain not in NAMES:
+        return None
+    return UNIT_WORDS.get(unit.lower()) or UNIT_WORDS.get(plain, "") if not unit or unit.lower() in UNIT_WORDS else None
+
+
+def is_time_cell(cell: str) -> bool:
+    """Tell whether a cell is a date or a time of day."""
+    return bool(ISO.fullmatch(cell.strip()) or CLOCK.fullmatch(cell.strip()))
+
+
+@dataclass(frozen=True, eq=False)
+class TimeColumn:
+    """The times of a file in seconds, and how to write such times again."""
+
+    seconds: Floats
+    style: FileStyle
+    notes: tuple[str, ...] = ()
+
+
+def convert(cells: Sequence[str], name: str, given: str | None, style: FileStyle) -> TimeColumn:
+    """Convert the cells of a column of times to seconds.
+
+    Parameters
+    ----------
+    cells
+        Texts of the cells. An empty cell gives NaN.
+    name
+        Name of the column.
+    given
+        Unit that the user gave, or None.
+    style
+        Style of the file, with its decimal mark.
+
+    Raises
+    ------
+    ValueError
+        If a cell cannot be understood, with its row in `args[1]`, or if the unit is not clear.
+    """
+    first = next((cell for cell in cells if cell.strip()), "")
+    if is_time_cell(first):
+        return _dates(cells, name, style)
+    values = [_decimal(cell, row, style.decimal) for row, cell in enumerate(cells)]
+    known = given or time_unit(name) or ""
+    unit, notes = (known, ()) if known else _guess(values, name)
+    scale = TIME_UNITS[unit]
+    numbers = [value for value in values if value is not None]
+    # Since 1970 a float has a resolution of 0.2 µs at best, so that the origin is subtracted before the conversion.
+    start = int(numbers[0]) if numbers and abs(numbers[0]) * Decimal(str(scale)) > 10_000_000 else 0
+    decimals = max((-int(value.as_tuple().exponent) for value in numbers[:100]), default=0)
+    seconds = np.array([np.nan if v is None else float((v - start) * Decimal(str(scale))) for v in values])
+    fixed = max(decimals, 0) if unit != "s" or start else None
+    made = replace(style, time=name, time_unit=unit, time_origin=str(start) if start else "", time_decimals=fixed)
+    if start:
+        notes = (*notes, f"{name}: {_origin(float(start * Decimal(str(scale))))}")
+    return TimeColumn(seconds, made, notes)
+
+
+def _origin(seconds: float) -> str:
+    """Describe the time at which the times of a recording begin."""
+    if UNIX[0] <= seconds <= UNIX[1]:
+        return f"times since 1970, counted from {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"times are counted from {seconds:.10g} s"
+
+
+def _decimal(cell: str, row: int, mark: str) -> Decimal | None:
+    text = cell.strip().replace(",", ".") if mark == "," else cell.strip()
+    if not text or text.lower() == "nan":
+        return None
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        value = Decimal("Infinity")
+    if not value.is_finite() or value.adjusted() >= DIGITS:
+        raise ValueError("expected a time", row)
+    return value
+
+
+def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the unit of times whose name has none."""
+    numbers = np.array([float(value) for value in values if value is not None])
+    start = float(numbers[0]) if len(numbers) else 0.0
+    for unit, scale in TIME_UNITS.items():
+        if UNIX[0] <= start * scale <= UNIX[1] and (unit == "s" or start * scale * 1e3 > UNIX[1]):
+            return unit, (f"{name}: read as {unit} since 1970",)
+    steps = np.diff(numbers)
+    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
+    # Whole numbers may count seconds, milliseconds or samples.
+    counts = (
+        len(steps) > 0
+        and bool((steps > 0).all())
+        and all(value is None or value.as_tuple().exponent == 0 for value in values)
+    )
+    if counts or not SLOWEST <= 1.0 / step <= FASTEST:
+        raise ValueError(
+            f"the unit of the column {name!r} is not clear: a step of {step:g} s would be {1 / step:g} Hz; give the "
+            f"unit, for example time_unit='ms' (--time-unit ms), or ignore the column (--ignore {name!r}) and give the "
+            "rate",
+            None,
+        )
+    exact = name.strip().lower() in ("time", "times", "t", "")
+    return "s", () if exact else (f"{name}: no unit given, read as seconds",)
+
+
+def _dates(cells: Sequence[str], name: str, style: FileStyle) -> TimeColumn:
+    """Convert dates in ISO 8601 or times of day; a time of day that steps back belongs to the next day."""
+    ticks: list[int | None] = []
+    day = 0
+    decimals = 0
+    for row, cell in enumerate(cells):
+        text = cell.strip()
+        if not text:
+            ticks.append(None)
+            continue
+        tick, places = _nanoseconds(text, row)
+        last = next((t for t in reversed(ticks[-5:]) if t is not None), None)
+        if CLOCK.fullmatch(text):
+            if last is not None and tick + day < last - 43_200_000_000_000:
+                day += 86_400_000_000_000
+            tick += day
+        ticks.append(tick)
+        decimals = max(decimals, places)
+    origin = next(tick for tick in ticks if tick is not None)
+    seconds = np.array([np.nan if tick is None else (tick - origin) / 1e9 for tick in ticks])
+    first = next(cell.strip() for cell in cells if cell.strip())
+    made = replace(style, time=name, time_unit="iso", time_origin=first, time_decimals=decimals)
+    return TimeColumn(seconds, made, (f"{name}: dates or times of day, counted from {first}",))
+
+
+def _nanoseconds(text: str, row: int) -> tuple[int, int]:
+    """Return nanoseconds since 1970 (or midnight), and the number of decimals of the seconds."""
+    if match := CLOCK.fullmatch(text):
+        hours, minutes, seconds, fraction = match.groups()
+        whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
+    elif match := ISO.fullmatch(text):
+        *numbers, fraction, zone = match.groups()
+        try:
+            moment = datetime(*(int(number) for number in numbers), tzinfo=UTC)  # type: ignore[misc, arg-type]
+        except ValueError:
+            raise ValueError("expected a date", row) from None
+        whole = int(moment.timestamp()) - _offset(zone)
+    else:
+        raise ValueError("expected a date in ISO 8601", row)
+    fraction = fraction or ""
+    return whole * 1_000_000_000 + int(fraction[:9].ljust(9, "0")), len(fraction)
+
+
+def _offset(zone: str | None) -> int:
+    if not zone or zone == "Z":
+        return 0
+    hours, minutes = int(zone[1:3]), int(zone[-2:])
+    return (1 if zone[0] == "+" else -1) * (hours * 3600 + minutes * 60)
+
+
+def write_times(seconds: Floats, style: FileStyle) -> list[str]:
+    """Return the texts of times in the style of a file.
+
+    Examples
+    --------
+    >>> write_times(np.array([0.0, 0.1]), FileStyle(time_unit="ms", time_origin="1700000000000", time_decimals=0))
+    ['1700000000000', '1700000000100']
+    """
+    if style.time_unit == "iso":
+        return [_date(value, style) for value in seconds.tolist()]
+    scale = Decimal(str(TIME_UNITS[style.time_unit]))
+    origin = Decimal(style.time_origin or 0)
+    if style.time_decimals is None:
+        texts = [repr(float(Decimal(repr(value)) / scale + origin)) for value in seconds.tolist()]
+    else:
+        texts = [f"{Decimal(repr(value)) / scale + origin:.{style.time_decimals}f}" for value in seconds.tolist()]
+    return [text.replace(".", style.decimal) for text in texts]
+
+
+def _date(value: float, style: FileStyle) -> str:
+    """Return a date in the form of the first date of the file."""
+    first = style.time_origin
+    ticks, _ = _nanoseconds(first, 0)
+    zone = (match[8] or "") if (match := ISO.fullmatch(first)) else ""
+    ticks += round(value * 1e9) + _offset(zone) * 1_000_000_000
+    whole, rest = divmod(ticks, 1_000_000_000)
+    digits = style.time_decimals or 0
+    rest = round(rest, digits - 9) if digits < 9 else rest
+    if rest >= 1_000_000_000:
+        whole, rest = whole + 1, 0
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=whole)
+    fraction = f".{rest:09d}"[: digits + 1] if digits else ""
+    mark = "," if re.search(r":\d\d,\d", first) else "."
+    clock = f"{moment:%H:%M:%S}{fraction.replace('.', mark)}"
+    if CLOCK.fullmatch(first):
+        return clock
+    return f"{moment:%Y-%m-%d}{'T' if 'T' in first else ' '}{clock}{zone}"

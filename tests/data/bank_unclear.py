@@ -1,0 +1,87 @@
+"""Text tables that cannot be understood without a word of the user, and what the message must contain."""
+
+from __future__ import annotations
+
+from bank import Unclear, position, quaternion, table
+from bank_tables import xyz
+
+UNCLEAR = [
+    Unclear(
+        "two_dimensions",
+        table("time,x1,x2,y1,y2", lambda t: (t, 1.0, 2.0, 3.0, 4.0)),
+        ("got 2 (x1, y1)", "--columns a=x1,x2,y1"),
+    ),
+    Unclear("names_without_axes", table("time,foo,bar,baz", xyz), ("--columns foo,bar,baz",)),
+    Unclear(
+        "time_unit_unknown",
+        table("Timestamp,x,y,z", lambda t: (1000 * t, *position(t))),
+        ("'Timestamp'", "--time-unit ms"),
+    ),
+    Unclear("no_times", table("x,y,z", position), ("--rate", "--time")),
+    Unclear(
+        "rate_contradicts",
+        table("time,x,y,z", xyz),
+        ("the times of", "say 10 Hz, got 100 Hz", "--ignore 'time'"),
+        options={"rate": 100.0},
+    ),
+    Unclear("unit_contradicts", table("time,x [m],y [m],z [m]", xyz), ("is in m, got mm",), options={"unit": "mm"}),
+    Unclear(
+        "units_differ_in_a_channel", table("time,x [m],y [m],z [mm]", xyz), ("expected one unit per channel", "m, mm")
+    ),
+    Unclear("no_header_four_columns", table("", xyz), ("--dimensions 4", "--time 1", "--columns 2,3,4")),
+    Unclear(
+        "positions_and_orientations",
+        table("time,hip.x,hip.y,hip.z,imu.qw,imu.qx,imu.qy,imu.qz", lambda t: (*xyz(t), *quaternion(t))),
+        ("hip (position); imu.q (orientation)", "--channels 'hip'", "--space position"),
+    ),
+    Unclear(
+        "unknown_channel",
+        table("time,hip.x,hip.y,hip.z", xyz),
+        ("channels: expected some of hip", "'knee'"),
+        options={"channels": ["knee"]},
+    ),
+    Unclear(
+        "unknown_column",
+        table("time,hip.x,hip.y,hip.z", xyz),
+        ("columns: expected a column of", "hip.x", "'knee'"),
+        options={"columns": ["knee,a,b"]},
+    ),
+    Unclear(
+        "times_step_back",
+        table("time,x,y,z", lambda t: ((t + 1) % 2, *position(t))),
+        ("line 12, column 1 (time): expected increasing times",),
+    ),
+    Unclear(
+        "coarse_times",
+        table("time,x,y,z", lambda t: (float(int(t)), *position(t))),
+        ("line 3, column 1 (time): expected increasing times", "many rows repeat"),
+    ),
+    Unclear(
+        "header_of_other_width", "time,x,y\n" + table("", xyz), ("line 2: expected 3 columns as in line 1, got 4",)
+    ),
+    Unclear(
+        "words_among_numbers",
+        table("time,x,y,z", xyz).replace("\n1.5,2.5", "\n1.5,lost", 1),
+        ("line 17, column 2 (x)", "'lost'"),
+    ),
+    Unclear("latin1", table("time,é.x,é.y,é.z", xyz).encode("latin-1"), ("line 1", "0xe9", "--encoding latin-1")),
+    Unclear(
+        "mixed_encodings",
+        table("time,x,y,z,note", lambda t: (*xyz(t), "ok")).encode().replace(b"ok\n1.5,", b"\xe9\xff\n1.5,"),
+        ("line 16", "0xe9"),
+    ),
+    Unclear("nul_bytes", b"time,x,y,z\n0,1,2,3\n0.1,\x00,2,3\n", ("line 3", "NUL byte")),
+    Unclear("only_a_header", "time,x,y,z\n", ("expected at least one row of numbers",)),
+    Unclear(
+        "infinite",
+        table("time,x,y,z", xyz).replace("\n1.5,2.5", "\n1.5,inf", 1),
+        ("line 17, column 2 (x)", "expected a finite number"),
+    ),
+    Unclear(
+        "whole_numbers_without_unit", table("time,x,y,z", lambda t: (f"{50 * t:.0f}", *position(t))), ("--time-unit",)
+    ),
+    Unclear(
+        "counter_called_t", table("t,x,y,z", lambda t: (f"{10 * t:.0f}", *position(t))), ("--ignore 't'", "the rate")
+    ),
+    Unclear("excel_workbook", b"PK\x03\x04" + bytes(100), ("an Excel workbook",), "xlsx"),
+]

@@ -1,0 +1,104 @@
+"""Times of recordings: measured rate, jitter, gaps, resampling, and contradictions."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quatcast.data import read
+from quatcast.data.timing import measure, resample
+
+
+def written(path: Path, times: np.ndarray, decimals: int = 6) -> Path:
+    rows = "".join(f"{t:.{decimals}f},{np.sin(t)},{np.cos(t)},{t}\n" for t in times)
+    path.write_text(f"time,a.x,a.y,a.z\n{rows}")
+    return path
+
+
+def test_times_in_whole_milliseconds_give_the_true_rate(tmp_path: Path) -> None:
+    """The median step is 17 ms, which would be 58.8 Hz."""
+    recording = read(written(tmp_path / "a.csv", np.round(np.arange(2000) / 60, 3)))
+    assert recording.rate == pytest.approx(60.0, rel=1e-5)
+    assert recording.timing is not None
+    assert 0.0 < recording.timing.jitter < 0.0006
+    assert not recording.notes
+    assert len(recording) == 2000
+
+
+def test_uneven_times_are_resampled_and_said(tmp_path: Path) -> None:
+    times = np.cumsum(np.random.default_rng(0).uniform(0.06, 0.14, 600))
+    recording = read(written(tmp_path / "a.csv", times))
+    (note,) = recording.notes
+    assert "uneven times" in note
+    assert "resampled" in note
+    assert f"{recording.timing.rate:.6g} Hz" in note
+    np.testing.assert_allclose(np.diff(recording.times), 1 / recording.rate, atol=2e-9)
+    seen = ~np.isnan(recording.positions[:, 0, 0])
+    assert seen.mean() > 0.95
+    # The signal is known at every time, so that the error is that of the interpolation alone: at most step² / 8.
+    np.testing.assert_allclose(recording.positions[seen, 0, 2], recording.times[seen], atol=1e-6)
+    np.testing.assert_allclose(recording.positions[seen, 0, 0], np.sin(recording.times[seen]), atol=0.15**2 / 8 + 1e-6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    steps=st.lists(st.floats(0.02, 0.3), min_size=3, max_size=40),
+    cut=st.integers(2, 40),
+    change=st.floats(-5.0, 5.0),
+)
+def test_resampling_does_not_look_ahead(steps: list[float], cut: int, change: float) -> None:
+    """What is resampled up to a row does not depend on the rows after it."""
+    times = np.concatenate([[0.0], np.cumsum(steps)])
+    values = np.sin(7 * times)[:, None]
+    cut = min(cut, len(times))
+    grid, whole = resample(times, values, 10.0)
+    later = values.copy()
+    later[cut:] += change
+    for part in (resample(times[:cut], values[:cut], 10.0)[1], resample(times, later, 10.0)[1]):
+        known = int(np.searchsorted(grid, times[cut - 1], side="right"))
+        np.testing.assert_array_equal(part[:known], whole[:known])
+
+
+def test_gaps_are_missing_and_said(tmp_path: Path) -> None:
+    times = np.delete(np.arange(100) / 10, [30, 31, 50])
+    recording = read(written(tmp_path / "a.csv", times))
+    assert np.flatnonzero(np.isnan(recording.positions[:, 0, 0])).tolist() == [30, 31, 50]
+    assert recording.notes == ("gaps: 3 samples are missing in 2 gaps of up to 0.3 s",)
+    assert (recording.timing.gaps, recording.timing.missing) == (2, 3)
+
+
+def test_a_drifting_clock_keeps_every_row(tmp_path: Path) -> None:
+    times = np.cumsum(np.linspace(0.099, 0.101, 3000))
+    recording = read(written(tmp_path / "a.csv", times))
+    assert len(recording) == 3000
+    assert not np.isnan(recording.positions).any()
+
+
+def test_repeated_times_are_left_out_and_said(tmp_path: Path) -> None:
+    times = np.sort(np.concatenate([np.arange(100) / 10, [2.0, 5.0]]))
+    recording = read(written(tmp_path / "a.csv", times))
+    assert len(recording) == 100
+    assert recording.notes == ("2 rows repeat the time of the row before and are ignored",)
+
+
+@pytest.mark.parametrize(("rate", "fits"), [(10.0, True), (10.1, True), (9.0, False), (100.0, False), (1.0, False)])
+def test_rate_must_fit_the_times(rate: float, fits: bool, tmp_path: Path) -> None:
+    file = written(tmp_path / "a.csv", np.arange(50) / 10)
+    if fits:
+        assert read(file, rate=rate).rate == rate
+    else:
+        with pytest.raises(ValueError, match=rf"rate: the times of a\.csv say 10 Hz, got {rate:g} Hz"):
+            read(file, rate=rate)
+        assert read(file, rate=rate, ignore=["time"]).rate == rate
+
+
+@settings(deadline=None, max_examples=60)
+@given(rate=st.floats(1.0, 250.0), jitter=st.floats(0.0, 0.1), seed=st.integers(0, 99))
+def test_measured_rate(rate: float, jitter: float, seed: int) -> None:
+    times = (np.arange(500) + jitter * np.random.default_rng(seed).uniform(-1, 1, 500)) / rate
+    timing = measure(times)
+    assert timing.rate == pytest.approx(rate, rel=1e-3)
+    assert timing.jitter == pytest.approx(jitter * np.sqrt(2 / 3) / rate, rel=0.2, abs=1e-8)
+    assert (timing.gaps, timing.uneven) == (0, 0.0)

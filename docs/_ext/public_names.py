@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
-PACKAGES = ("quatcast", "quatcast.data", "quatcast.evaluation", "quatcast.testing")
+PACKAGES = ("quatcast", "quatcast.data", "quatcast.evaluation", "quatcast.live", "quatcast.testing")
 MODULES = {"quatcast.quaternion": "quatcast.algebra.quaternion", "quatcast.ghr": "quatcast.algebra.ghr"}
 """Public name of a module and where it is defined. The reference documents it under either name."""
 

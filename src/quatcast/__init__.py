@@ -42,7 +42,7 @@ from quatcast.training.optimizers import SGD, Adam, Optimizer
 
 __version__ = "0.1.0"
 
-_LAZY = ("data", "evaluation", "testing")
+_LAZY = ("data", "evaluation", "live", "testing")
 """Packages that are imported when they are first used: they need more than NumPy."""
 
 

@@ -19,6 +19,7 @@ import secrets
 import struct
 import zlib
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -219,36 +220,86 @@ def _rewind(target: Checkpointable, mark: dict[str, Any], names: tuple[str, ...]
 
 def write(path: str | os.PathLike[str], tree: Any) -> None:
     """Write a tree of plain values, arrays and `Checkpointable` objects to a file, whole or not at all."""
-    arrays: dict[int, tuple[int, Array]] = {}
-    described = _describe(tree, arrays)
-    groups: dict[Any, list[tuple[int, Floats]]] = {}
-    for position, given in arrays.values():
-        array = fetch(given)
-        group = (array.dtype, array.shape, device_of(given), position if array.nbytes > _ALONE else None)
-        groups.setdefault(group, []).append((position, array))
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        with temporary.open("xb") as file:
-            file.write(bytes(_HEAD.size))
-            entries, checksum = [], 0
-            for (_, _, device, _), members in groups.items():
-                entry, parts = pack_arrays([array for _, array in members])
-                entries.append(entry | {"device": device, "positions": [position for position, _ in members]})
-                for part in parts:
-                    checksum = zlib.crc32(part, checksum)
-                    file.write(part)
-            outline = json.dumps({"arrays": entries, "tree": described}, separators=(",", ":")).encode()
-            file.write(outline)
-            file.seek(0)
-            file.write(_HEAD.pack(MAGIC, VERSION, len(outline), zlib.crc32(outline), checksum))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
+    Snapshot(tree, copy=False).write(path)
+
+
+class Snapshot:
+    """A tree of plain values, arrays and `Checkpointable` objects at one moment, to be written while they go on.
+
+    Taking a snapshot copies the arrays, which takes milliseconds. Packing them takes ten times as long; `pack` does it
+    in short pieces, between which a live forecaster can answer. `write` needs neither the objects nor the interpreter
+    for most of its time and can run in a thread.
+
+    Parameters
+    ----------
+    tree
+        What is written; `read` reads it back.
+    copy
+        Copy the arrays. Without it, nothing may change until the file is written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     snapshot = Snapshot({"weights": np.ones(3)})
+    ...     for _ in snapshot.pack():
+    ...         pass  # answer a sample
+    ...     snapshot.write(f"{folder}/weights")
+    ...     read(f"{folder}/weights")
+    {'weights': array([1., 1., 1.])}
+    """
+
+    def __init__(self, tree: Any, *, copy: bool = True) -> None:
+        arrays: dict[int, tuple[int, Array]] = {}
+        self._described = _describe(tree, arrays)
+        self._waiting: dict[Any, list[tuple[int, Floats]]] = {}
+        self._packed: list[tuple[dict[str, Any], list[Any]]] = []
+        for position, given in arrays.values():
+            array = fetch(given)
+            group = (array.dtype, array.shape, device_of(given), position if array.nbytes > _ALONE else None)
+            self._waiting.setdefault(group, []).append((position, array.copy() if copy else array))
+
+    def pack(self) -> Iterator[None]:
+        """Pack the arrays, and yield after each of the larger ones."""
+        while self._waiting:
+            self._packed.append(self._pack_next())
+            yield
+
+    def _pack_next(self) -> tuple[dict[str, Any], list[Any]]:
+        group = next(iter(self._waiting))
+        members = self._waiting.pop(group)
+        entry, parts = pack_arrays([array for _, array in members])
+        return entry | {"device": group[2], "positions": [position for position, _ in members]}, list(parts)
+
+    def _all_packed(self) -> Iterator[tuple[dict[str, Any], list[Any]]]:
+        yield from self._packed
+        while self._waiting:
+            yield self._pack_next()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file, whole or not at all; what has not been packed is packed on the way."""
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+        try:
+            with temporary.open("xb") as file:
+                file.write(bytes(_HEAD.size))
+                entries, checksum = [], 0
+                for entry, parts in self._all_packed():
+                    entries.append(entry)
+                    for part in parts:
+                        checksum = zlib.crc32(part, checksum)
+                        file.write(part)
+                outline = json.dumps({"arrays": entries, "tree": self._described}, separators=(",", ":")).encode()
+                file.write(outline)
+                file.seek(0)
+                file.write(_HEAD.pack(MAGIC, VERSION, len(outline), zlib.crc32(outline), checksum))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(target.parent)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -13,7 +13,7 @@ import typer
 from typer.main import get_command
 
 from quatcast import __version__
-from quatcast.cli import bench, compare, forecast, plugins, recordings, report
+from quatcast.cli import bench, compare, forecast, live, plugins, recordings, report
 from quatcast.cli.terminal import Interrupted
 from quatcast.escaping import printable
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.command("compare")(compare.compare)
 app.command("forecast")(forecast.forecast)
+app.add_typer(live.app, name="live")
 app.add_typer(recordings.app, name="data")
 app.command("bench")(bench.bench)
 app.command("report")(report.report)

@@ -1,4 +1,4 @@
-"""The command `quatcast report`: write the report of an experiment."""
+"""The command `quatcast report`: write the report of an experiment or of a live session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 
 def report(
-    store: Annotated[Path, Argument(help="The file results.sqlite of an experiment, or its folder.")],
+    store: Annotated[Path, Argument(help="Folder of an experiment, its file results.sqlite, or a live session.")],
     out: Annotated[Path | None, Option(help="Folder of the report.", show_default="folder of the store")] = None,
     title: Annotated[str, Option(help="Title of the report.")] = "",
     anonymise: Annotated[
@@ -18,15 +18,33 @@ def report(
     tolerance: Annotated[str, Option(help="Count errors up to this, such as 2mm.", show_default="2mm")] = "",
     figures: Annotated[bool, Option("--figures", help="Also write figures as SVG and PDF.")] = False,
 ) -> None:
-    """Write the report and the tables of an experiment, which may be unfinished."""
+    """Write the report and the tables of an experiment, which may be unfinished, or the report of a live session."""
     from quatcast.cli.compare import store_file
     from quatcast.cli.terminal import say
     from quatcast.evaluation.report import write
     from quatcast.evaluation.store import Store
 
+    if (store / "session.json").is_file():
+        _report_session(store, out or store)
+        return
     path = store_file(store)
     with Store(path) as opened:
         if not opened.count("test"):
             raise ValueError(f"{path}: holds no test results yet; run `quatcast compare` to resume the experiment")
     wishes = {"title": title, "anonymise": anonymise, "tolerance": tolerance, "figures": figures}
     say(f"Report: {write(path, out or path.parent, **wishes)}")  # type: ignore[arg-type]
+
+
+def _report_session(session: Path, out: Path) -> None:
+    """Print the figures of a live session, and write them with figures over time as a page that opens offline."""
+    from quatcast.cli.terminal import print_table, say
+    from quatcast.live.report import write_report
+    from quatcast.live.summary import summarise
+
+    summary = summarise(session)
+    unit = f" ({summary.unit})" if summary.unit else ""
+    columns = ["channel", f"RMSE{unit}", f"MAE{unit}", f"largest{unit}", f"no forecast: RMSE{unit}", "coverage"]
+    print_table(f"Session {summary.stream}", columns, summary.rows())
+    for line in summary.lines():
+        say(line)
+    say(f"Report: {write_report(summary, out / 'report.html')}")

@@ -119,7 +119,7 @@ def simulated(
         times = np.arange(round((seconds or subject.seconds) * RATE)) / RATE
         clean = Recording(
             name=f"sim-{number}-{subject.name}",
-            positions=_positions(np.random.default_rng([seed, number]), subject, times),
+            positions=subject_positions(np.random.default_rng([seed, number]), subject, times),
             times=times,
             rate=RATE,
             group=subject.group,
@@ -130,7 +130,7 @@ def simulated(
     return recordings
 
 
-def _positions(rng: Random, subject: Subject, times: Floats) -> Floats:
+def subject_positions(rng: Random, subject: Subject, times: Floats) -> Floats:
     """Return the positions (times, markers, 3) of one subject."""
     body, rhythm, slow, posture, fast, heart, *kinds = rng.spawn(6 + len(subject.events))
     shape = (len(times), *subject.breath.shape)

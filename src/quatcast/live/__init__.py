@@ -1,1 +1,50 @@
-"""The live service: samples in from a tracker, forecasts out, a view in the browser, nothing lost."""
+"""The live service: samples in from a tracker, forecasts out, a view in the browser, nothing lost.
+
+`serve` runs a `StreamPlan`, which is what the command ``quatcast live`` does. `Service` runs a source, sinks and a
+pipeline that a program has made itself.
+"""
+
+from __future__ import annotations
+
+from quatcast.live.clock import DeviceClock
+from quatcast.live.export import export_session
+from quatcast.live.frames import ForecastFrame, Frame, FrameError, PathPoint
+from quatcast.live.grid import Grid, GridSample
+from quatcast.live.metrics import Metrics
+from quatcast.live.pipeline import Pipeline
+from quatcast.live.replay import replay_session
+from quatcast.live.run import StreamPlan, ViewAddress, serve
+from quatcast.live.service import Service, Summary
+from quatcast.live.session import Session
+from quatcast.live.settings import LiveSettings
+from quatcast.live.summary import summarise
+from quatcast.live.transports import Sink, Source, open_sink, open_source, register_transport
+from quatcast.live.view.feed import ViewFeed
+
+__all__ = [
+    "DeviceClock",
+    "ForecastFrame",
+    "Frame",
+    "FrameError",
+    "Grid",
+    "GridSample",
+    "LiveSettings",
+    "Metrics",
+    "PathPoint",
+    "Pipeline",
+    "Service",
+    "Session",
+    "Sink",
+    "Source",
+    "StreamPlan",
+    "Summary",
+    "ViewAddress",
+    "ViewFeed",
+    "export_session",
+    "open_sink",
+    "open_source",
+    "register_transport",
+    "replay_session",
+    "serve",
+    "summarise",
+]

@@ -12,7 +12,17 @@ from quatcast.typing import Bools, Floats
 
 
 class FrameError(ValueError):
-    """A message that is not a valid sample; the text says what is wrong with it."""
+    """A message that is not a valid sample; the text says what is wrong with it.
+
+    Examples
+    --------
+    >>> from quatcast.live.messages import parse_sample
+    >>> try:
+    ...     parse_sample(b"1, 2, three", "chest", received=0.0)
+    ... except FrameError as error:
+    ...     print(error)
+    column 3: expected a finite number or an empty cell, got 'three'
+    """
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,13 @@ class Frame:
         Names of the channels; empty if the sender gives none.
     unit
         Unit of the values; empty if unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> frame = Frame("chest", 812, 81.2, 1763226000.12, np.array([[1.2, 3.4, 5.6], [np.nan] * 3]), ("lower", "upper"))
+    >>> frame.values.shape
+    (2, 3)
     """
 
     stream: str
@@ -58,6 +75,12 @@ class PathPoint:
         (channels, dimensions) and (channels,), NaN where there is none.
     status
         Label of the status, for example "ok".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> PathPoint(1763226001.0, np.zeros((2, 3)), np.ones(2), "ok").status
+    'ok'
     """
 
     target_time: float
@@ -90,6 +113,14 @@ class ForecastFrame:
         Names of the channels, and the unit of positions and radii; empty if unknown.
     path
         Forecasts for further horizons, in order of time; empty with a single horizon.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> forecast = ForecastFrame(
+    ...     "chest", 7, 10.0, 10.5, 10.01, np.ones((1, 3)), np.ones(1), "ok", "", np.array([False]), np.zeros((1, 3)))
+    >>> forecast.target_time - forecast.time
+    0.5
     """
 
     stream: str

@@ -6,6 +6,22 @@ schemes with `register_transport`.
 
 from __future__ import annotations
 
+from quatcast.live.transports import files, igtl, lsl, simulated, standard, tcp, udp, websocket
 from quatcast.live.transports.base import Sink, Source, open_sink, open_source, register_transport, transports
 
-__all__ = ["Sink", "Source", "open_sink", "open_source", "register_transport", "transports"]
+__all__ = [
+    "Sink",
+    "Source",
+    "files",
+    "igtl",
+    "lsl",
+    "open_sink",
+    "open_source",
+    "register_transport",
+    "simulated",
+    "standard",
+    "tcp",
+    "transports",
+    "udp",
+    "websocket",
+]

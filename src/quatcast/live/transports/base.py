@@ -16,9 +16,35 @@ class Source(ABC):
     Entering opens sockets and files, leaving closes them. Messages that are not valid samples are counted in
     `refused` by kind and skipped; they never end the iteration. The iteration ends when the source has ended for good,
     for example at the end of a file.
+
+    Examples
+    --------
+    A tracker that is asked for its position ten times:
+
+    >>> import asyncio
+    >>> import numpy as np
+    >>> from quatcast.live.clock import now
+    >>> class Polled(Source):
+    ...     def __init__(self):
+    ...         self.refused = {}
+    ...     async def __aenter__(self):
+    ...         return self
+    ...     async def __aexit__(self, *exception):
+    ...         pass
+    ...     async def frames(self):
+    ...         for i in range(10):
+    ...             await asyncio.sleep(0.001)
+    ...             yield Frame("tool", i, None, now(), np.zeros((1, 3)))
+    >>> async def count(source):
+    ...     async with source:
+    ...         return len([frame async for frame in source.frames()])
+    >>> asyncio.run(count(Polled()))
+    10
     """
 
     refused: dict[str, int]
+    realtime: bool = True
+    """Whether samples arrive in real time. If not, times of arrival are made up, and nothing is silent or late."""
 
     @abstractmethod
     async def __aenter__(self) -> Self:
@@ -32,11 +58,31 @@ class Source(ABC):
     def frames(self) -> AsyncIterator[Frame]:
         """Yield the samples as they arrive."""
 
+    def resume(self, last: Frame) -> None:  # noqa: B027
+        """Continue after a sample, if the source can; called before it is entered. By default it does nothing."""
+
 
 class Sink(ABC):
     """Where forecasts go: an asynchronous context manager with a `send` that never waits for a receiver.
 
     A sink whose receivers are slow drops the oldest forecasts and counts them in `dropped`.
+
+    Examples
+    --------
+    >>> class Printed(Sink):
+    ...     dropped = 0
+    ...     async def __aenter__(self):
+    ...         return self
+    ...     async def __aexit__(self, *exception):
+    ...         pass
+    ...     def send(self, forecast):
+    ...         print(forecast.sequence, forecast.status)
+    >>> import asyncio
+    >>> from quatcast.live import LiveSettings, Pipeline, Service
+    >>> source = open_source("simulated:?speed=0&seconds=0.2", "chest")
+    >>> _ = asyncio.run(Service(Pipeline(LiveSettings(rate=10.0)), source, [Printed()]).run())
+    0 warming up
+    1 warming up
     """
 
     dropped: int

@@ -1,0 +1,283 @@
+"""The journal: every frame, forecast and event of a session as one line of JSON, in files that only ever grow.
+
+A line is handed to the operating system before the sample that it holds is answered, so that killing the program loses
+nothing. Once per second the files are flushed to the disk, which limits what a power failure can lose. Every line ends
+with a checksum of the text before it. A line that was cut off or damaged is skipped and counted, never guessed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROTATE = 64 * 2**20
+"""Size in bytes from which on a new file is begun."""
+WAITING = 20_000
+"""Number of lines that are kept in memory while the disk cannot be written; later ones are lost and counted."""
+_NAME = re.compile(r"journal-(\d{12})(?:-(\d+))?\.jsonl")
+
+
+def encode_line(record: dict[str, Any]) -> bytes:
+    r"""Return a record as a line with a checksum.
+
+    Examples
+    --------
+    >>> encode_line({"type": "event", "text": "hello"})
+    b'{"type":"event","text":"hello","crc":"dfcba483"}\n'
+    """
+    return seal(json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode())
+
+
+def seal(text: bytes) -> bytes:
+    """Return the line of a JSON object that is text already."""
+    body = text[:-1]
+    return b'%b,"crc":"%08x"}\n' % (body, zlib.crc32(body))
+
+
+def decode_line(line: bytes) -> dict[str, Any]:
+    """Return the record of a line.
+
+    Raises
+    ------
+    ValueError
+        If the line is not complete or its checksum does not match.
+
+    Examples
+    --------
+    >>> decode_line(encode_line({"type": "event", "text": "hello"}))
+    {'type': 'event', 'text': 'hello'}
+    """
+    body, mark, rest = line.rpartition(b',"crc":"')
+    if not mark or rest[8:] not in (b'"}\n', b'"}') or rest[:8] != b"%08x" % zlib.crc32(body):
+        raise ValueError("the line is cut off or damaged")
+    record = json.loads(body + b"}")
+    assert isinstance(record, dict)
+    return record
+
+
+def journal_files(folder: Path) -> list[tuple[int, Path]]:
+    """Return the number of the first frame and the path of every file of a journal, in order."""
+    found = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if match := _NAME.fullmatch(path.name):
+            found.append((int(match[1]), int(match[2] or 1), path))
+    return [(number, path) for number, _, path in sorted(found)]
+
+
+@dataclass
+class Reading:
+    """What reading a journal found beside its records.
+
+    Attributes
+    ----------
+    torn
+        Number of files whose last line was cut off, as a kill or a power failure leaves it.
+    damaged
+        File and number of each other line that could not be read.
+    """
+
+    torn: int = 0
+    damaged: list[str] = field(default_factory=list)
+
+
+def read_journal(folder: Path, after: int = 0, found: Reading | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the records of a journal in order, leaving out files that hold only frames up to the number `after`.
+
+    Lines that cannot be read are counted in `found` and skipped.
+    """
+    found = Reading() if found is None else found
+    files = journal_files(folder)
+    needed = [path for at, (_, path) in enumerate(files) if at + 1 == len(files) or files[at + 1][0] > after + 1]
+    for path in needed:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield decode_line(line)
+                except ValueError:
+                    if line.endswith(b"\n") and line.strip():
+                        found.damaged.append(f"{path.name}, line {number}")
+                    elif line.strip():
+                        found.torn += 1
+
+
+class Journal:
+    """Writes records to the files of a session folder; trouble is reported and never raised.
+
+    Parameters
+    ----------
+    folder
+        The session folder, which exists.
+    trouble
+        Called with a text when the journal cannot be written, and when it can again.
+    rotate
+        Size in bytes from which on a new file is begun.
+
+    Attributes
+    ----------
+    failing
+        Whether the last attempt to write failed.
+    lost
+        Number of lines that were lost because the disk could not be written for too long.
+    interrupted
+        Whether lines were lost since the last checkpoint, so that one is needed before recovery is possible again.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     journal = Journal(Path(folder), print)
+    ...     journal.open(1)
+    ...     _ = journal.append(encode_line({"type": "event", "text": "hello"}))
+    ...     journal.close()
+    ...     list(read_journal(Path(folder)))
+    [{'type': 'event', 'text': 'hello'}]
+    """
+
+    def __init__(self, folder: Path, trouble: Callable[[str], None], rotate: int = ROTATE) -> None:
+        self.folder, self.trouble, self.rotate = folder, trouble, rotate
+        self.failing, self.lost, self.interrupted = False, 0, False
+        self.path: Path | None = None
+        self._waiting: deque[bytes] = deque()
+        self._descriptor: int | None = None
+        self._size = 0
+        self._next = 1
+
+    def open(self, number: int) -> None:
+        """Begin a new file, whose first frame will have a number.
+
+        Earlier files are never written again: what was cut off in them stays at their end.
+        """
+        self._next = number
+        self._attempt(self._open)
+
+    def _open(self) -> None:
+        self._close_file()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for attempt in range(1, 10_000):
+            suffix = "" if attempt == 1 else f"-{attempt}"
+            path = self.folder / f"journal-{self._next:012d}{suffix}.jsonl"
+            try:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+                self._descriptor = os.open(path, flags, 0o644)
+            except FileExistsError:
+                continue
+            self.path, self._size = path, 0
+            return
+        raise OSError(f"{self.folder}: holds too many files of the journal that begin with frame {self._next}")
+
+    def append(self, line: bytes, number: int | None = None) -> bool:
+        """Write a line; `number` is that of the frame if the line holds one. Return whether a new file was begun."""
+        rotated = False
+        if number is not None:
+            self._next = number
+            if self._size >= self.rotate and not self._waiting:
+                rotated = self._attempt(self._open)
+        if self._waiting or not self._attempt(lambda: self._write(line)):
+            self._keep(line)
+        self._next = number + 1 if number is not None else self._next
+        return rotated
+
+    def _write(self, line: bytes) -> None:
+        if self._descriptor is None:
+            self._open()
+        assert self._descriptor is not None
+        written = os.write(self._descriptor, line)
+        if written < len(line):
+            # The line is cut off; it is written again as a whole, after a new line, when there is room.
+            self._descriptor_is_torn()
+            raise OSError(28, "no space left on device", str(self.path))
+        self._size += written
+
+    def _descriptor_is_torn(self) -> None:
+        """Go on in a new file, so that only the last line of a file can ever be cut off."""
+        self._close_file()
+
+    def _keep(self, line: bytes) -> None:
+        if len(self._waiting) < WAITING:
+            self._waiting.append(line)
+        else:
+            self.lost += 1
+            self.interrupted = True
+
+    def _attempt(self, action: Callable[[], None]) -> bool:
+        try:
+            action()
+        except OSError as error:
+            if not self.failing:
+                self.trouble(
+                    f"the journal cannot be written ({_words(error)}): the stream goes on, and up to {WAITING} lines "
+                    "wait in memory until there is room"
+                )
+            self.failing = True
+            return False
+        return True
+
+    def retry(self) -> None:
+        """Check that the file is still there, and write what has been waiting; called about once per second."""
+        if self._descriptor is not None and not self._in_place():
+            self.trouble(f"the file {self.path} is gone: a new one is begun, and a checkpoint is needed")
+            self.interrupted = True
+            self._close_file()
+            self.failing = not self._attempt(self._open)
+        while self._waiting and self._attempt(lambda: self._write(self._waiting[0])):
+            self._waiting.popleft()
+        if self.failing and not self._waiting and self._attempt(self._ensure_open):
+            self.failing = False
+            self.trouble(
+                f"the journal can be written again; {self.lost} lines were lost"
+                if self.lost
+                else "the journal can be written again; no line was lost"
+            )
+
+    def _ensure_open(self) -> None:
+        if self._descriptor is None:
+            self._open()
+
+    def _in_place(self) -> bool:
+        """Return whether the file that is written is the one that the folder shows."""
+        assert self._descriptor is not None
+        assert self.path is not None
+        try:
+            shown, written = os.stat(self.path), os.fstat(self._descriptor)
+        except OSError:
+            return False
+        return (shown.st_dev, shown.st_ino) == (written.st_dev, written.st_ino)
+
+    def sync(self) -> None:
+        """Flush to the disk; may run in a thread."""
+        descriptor = self._descriptor
+        if descriptor is None:
+            return
+        try:
+            copy = os.dup(descriptor)
+        except OSError:
+            return
+        try:
+            os.fsync(copy)
+        except OSError:
+            pass  # the next write reports it
+        finally:
+            os.close(copy)
+
+    def _close_file(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def close(self) -> None:
+        """Write what has been waiting, flush, and close."""
+        if self._waiting:
+            self.retry()
+        self.sync()
+        self._close_file()
+
+
+def _words(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,136 @@
+"""Records of the journal: frames, forecasts and events as JSON, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.journal import encode_line, seal
+from quatcast.live.messages import forecast_message, sample_message
+from quatcast.typing import Bools, Floats
+
+
+def frame_line(frame: Frame, number: int, *, names: bool) -> bytes:
+    r"""Return the line of a frame: its message, its number and the time of arrival.
+
+    Examples
+    --------
+    >>> frame_line(Frame("chest", 3, 0.25, 7.5, np.ones((1, 3))), 4, names=False)
+    b'{"v":1,"type":"sample","stream":"chest","seq":3,"t":0.25,"p":[[1.0,1.0,1.0]],"n":4,"received":7.5,"crc":"efe3460b"}\n'
+    """
+    message = sample_message(frame if names else replace(frame, names=(), unit=""))
+    return seal(b'%b,"n":%d,"received":%b}' % (message[:-1], number, repr(float(frame.received)).encode()))
+
+
+def forecast_line(forecast: ForecastFrame, number: int, **marks: bool) -> bytes:
+    """Return the line of a forecast, with the number of the frame that led to it.
+
+    Marks that are true are written: "late", "unsent" if a newer forecast was sent instead, "unlearnt" if nothing was
+    learnt from the sample, and "recovered" if it was computed again after a restart.
+    """
+    message = forecast_message(replace(forecast, names=(), unit=""))
+    words = "".join(f',"{name}":true' for name, given in marks.items() if given)
+    return seal(b'%b,"n":%d%b}' % (message[:-1], number, words.encode()))
+
+
+def event_line(kind: str, text: str, time: float, number: int, **more: Any) -> bytes:
+    """Return the line of an event."""
+    return encode_line({"type": "event", "kind": kind, "text": text, "t": time, "n": number, **more})
+
+
+def _matrix(rows: list[list[float | None] | None]) -> Floats:
+    """Return rows of numbers as an array, NaN for null."""
+    width = max((len(row) for row in rows if row is not None), default=3)
+    filled = [[math.nan] * width if row is None else [math.nan if x is None else x for x in row] for row in rows]
+    return np.array(filled, dtype=float)
+
+
+def read_frames(records: Iterable[dict[str, Any]]) -> Iterator[tuple[int, Frame]]:
+    """Yield the number and the frame of every record that holds one, with the names that were given last.
+
+    Examples
+    --------
+    >>> from quatcast.live.journal import decode_line
+    >>> line = frame_line(Frame("chest", 3, 0.25, 7.5, np.ones((1, 3)), ("marker",)), 4, names=True)
+    >>> [(number, frame.names, frame.received) for number, frame in read_frames([decode_line(line)])]
+    [(4, ('marker',), 7.5)]
+    """
+    names: tuple[str, ...] = ()
+    unit = ""
+    for record in records:
+        if record.get("type") != "sample":
+            continue
+        names = tuple(record.get("names", names))
+        unit = record.get("unit", unit)
+        values = _matrix(record["p"])
+        named = names if len(names) == len(values) else ()
+        yield (
+            record["n"],
+            Frame(record["stream"], record.get("seq"), record.get("t"), record["received"], values, named, unit),
+        )
+
+
+@dataclass(frozen=True)
+class ForecastRecord:
+    """A forecast as the journal holds it.
+
+    Attributes
+    ----------
+    number, frame
+        Number on the grid, and number of the frame that led to it.
+    time, target_time, sent_time
+        Time of the sample, time that the forecast is for, and time when it left.
+    position, radius, status, reason, filled, sample
+        See `ForecastFrame`.
+    path
+        Position and radius for further horizons.
+    late, unsent, unlearnt, recovered
+        Whether it was too late, was replaced by a newer one, came from a sample from which nothing was learnt, or was
+        computed again after a restart.
+    """
+
+    number: int
+    frame: int
+    time: float
+    target_time: float
+    sent_time: float
+    position: Floats
+    radius: Floats
+    status: str
+    reason: str
+    filled: Bools
+    sample: Floats
+    path: tuple[tuple[Floats, Floats], ...] = ()
+    late: bool = False
+    unsent: bool = False
+    unlearnt: bool = False
+    recovered: bool = False
+
+
+def read_forecasts(records: Iterable[dict[str, Any]]) -> Iterator[ForecastRecord]:
+    """Yield the forecasts among records."""
+    for record in records:
+        if record.get("type") == "forecast":
+            yield ForecastRecord(
+                number=record["seq"],
+                frame=record["n"],
+                time=record["t"],
+                target_time=record["t_target"],
+                sent_time=record["t_sent"],
+                position=_matrix(record["p"]),
+                radius=_matrix([record["radius"]])[0],
+                status=record["status"],
+                reason=record["reason"],
+                filled=np.array(record["filled"], dtype=bool),
+                sample=_matrix(record["sample"]),
+                path=tuple((_matrix(one["p"]), _matrix([one["radius"]])[0]) for one in record.get("path", ())),
+                late=record.get("late", False),
+                unsent=record.get("unsent", False),
+                unlearnt=record.get("unlearnt", False),
+                recovered=record.get("recovered", False),
+            )

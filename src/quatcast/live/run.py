@@ -1,0 +1,158 @@
+"""One live stream from its description: open everything, run, and end cleanly on a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from quatcast.live import systemd
+from quatcast.live.journal import ROTATE
+from quatcast.live.metrics import Metrics
+from quatcast.live.pipeline import Pipeline
+from quatcast.live.service import CHECKPOINT, Service, Summary
+from quatcast.live.session import Session
+from quatcast.live.settings import LiveSettings
+from quatcast.live.transports import open_sink, open_source
+from quatcast.live.view.feed import ViewFeed
+
+log = logging.getLogger("quatcast.live")
+
+INSTALL = "needs the extra `live`: pip install 'quatcast[live]'"
+SWITCH = 0.0005
+"""Seconds for which a thread that writes files may keep the interpreter from the loop."""
+
+
+@dataclass(frozen=True)
+class ViewAddress:
+    """Where the view is served.
+
+    Attributes
+    ----------
+    host, port
+        Address; port 0 lets the system choose.
+    token
+        Secret that browsers must give; required if other machines can reach the address.
+
+    Examples
+    --------
+    >>> ViewAddress(port=0)
+    ViewAddress(host='127.0.0.1', port=0)
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    token: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """Everything that one stream needs.
+
+    Attributes
+    ----------
+    settings
+        Settings of the stream.
+    source, sinks
+        URLs.
+    record
+        Session folder, or None.
+    view
+        Where the view is served, or None.
+    checkpoint
+        Seconds between checkpoints.
+    rotate
+        Size of a file of the journal in bytes.
+
+    Examples
+    --------
+    >>> plan = StreamPlan(LiveSettings(rate=10.0), "simulated:?speed=0&seconds=3")
+    >>> asyncio.run(serve(plan)).forecasts
+    30
+    """
+
+    settings: LiveSettings
+    source: str
+    sinks: tuple[str, ...] = ()
+    record: Path | None = None
+    view: ViewAddress | None = None
+    checkpoint: float = CHECKPOINT
+    rotate: int = field(default=ROTATE, repr=False)
+
+
+async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None) -> Summary:
+    """Run a stream until its source ends or a signal asks to stop.
+
+    Parameters
+    ----------
+    plan
+        What to run.
+    say
+        Called with lines for the user, such as the address of the view.
+    """
+    settings, metrics = plan.settings, Metrics()
+    source = open_source(plan.source, settings.stream)
+    sinks = [open_sink(url, settings.stream) for url in plan.sinks]
+    feed = ViewFeed() if plan.view is not None else None
+    told: list[Callable[[str, str], None]] = []
+    session = None
+    if plan.record is not None:
+        session = Session(
+            plan.record, settings, lambda text: told[0]("journal", text) if told else log.warning(text), plan.rotate
+        )
+    service = Service(
+        Pipeline(settings), source, sinks, session=session, feed=feed, metrics=metrics, checkpoint=plan.checkpoint
+    )
+    told.append(service.tell)
+    async with AsyncExitStack() as stack:
+        if plan.view is not None and feed is not None:
+            say(f"View: {await _open_view(stack, feed, metrics, plan.view)}")
+        _stop_on_signals(service)
+        beating = asyncio.create_task(_signs_of_life())
+        systemd.notify("READY=1")
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH)
+        # What exists now stays: collecting garbage in the middle of a sample need not look at it again.
+        gc.collect()
+        gc.freeze()
+        try:
+            return await service.run()
+        finally:
+            systemd.notify("STOPPING=1")
+            sys.setswitchinterval(before)
+            gc.unfreeze()
+            beating.cancel()
+
+
+async def _open_view(stack: AsyncExitStack, feed: ViewFeed, metrics: Metrics, address: ViewAddress) -> str:
+    """Serve the view and return its address."""
+    try:
+        from quatcast.live.view.server import View
+    except ImportError as error:
+        raise ImportError(f"--view {INSTALL} ({error})") from None
+    view = await stack.enter_async_context(View(feed, metrics, address.host, address.port, address.token))
+    return view.url
+
+
+def _stop_on_signals(service: Service) -> None:
+    """Let SIGTERM and SIGINT end the service after the present sample, with a checkpoint."""
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(name, service.stop)
+        except (NotImplementedError, ValueError, RuntimeError):  # on Windows, and outside the main thread
+            return
+
+
+async def _signs_of_life() -> None:
+    """Tell systemd that the loop still runs, if it wants to know."""
+    interval = systemd.watchdog_interval()
+    while interval:
+        systemd.notify("WATCHDOG=1")
+        await asyncio.sleep(interval)

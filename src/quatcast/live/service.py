@@ -1,0 +1,368 @@
+"""The service: frames from a source, forecasts to sinks and the view, everything in one event loop.
+
+    source → journal → clock and grid → forecast → sinks, view → learn → checkpoint
+
+A frame is journalled before anything is made of it, and its forecast leaves before anything is learnt from it. The
+service has its own clock: if no sample comes, it says hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quatcast.live.clock import now
+from quatcast.live.frames import ForecastFrame, Frame, PathPoint
+from quatcast.live.grid import GridSample
+from quatcast.live.metrics import Metrics
+from quatcast.live.pipeline import Pipeline
+from quatcast.live.session import Session
+from quatcast.live.transports.base import Sink, Source
+from quatcast.live.view.feed import ViewFeed
+
+log = logging.getLogger("quatcast.live")
+
+SILENT_PERIODS, SILENT = 3, 0.15
+"""Periods and seconds without a sample, the longer of which means hold."""
+REPEATED = 0.5
+"""Seconds after which a hold for silence is sent again, so that late receivers learn of it."""
+BEHIND_PERIODS, BEHIND = 1, 0.01
+"""Periods and seconds that a sample may have waited, the longer of which counts; after a longer wait nothing is learnt
+from it, so that the service catches up instead of falling further behind."""
+CHECKPOINT = 10.0
+"""Seconds between checkpoints."""
+HOLD = "hold"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a service has done.
+
+    Attributes
+    ----------
+    frames, forecasts, holds
+        Number of frames taken, of forecasts sent, and of those with the status hold.
+    unlearnt
+        Number of samples from which nothing was learnt, because this machine could not keep up.
+    counts
+        Number of frames and samples of each kind.
+    refused
+        Number of messages that were not valid samples, by kind.
+    dropped
+        Number of forecasts that sinks dropped.
+
+    Examples
+    --------
+    >>> Summary(frames=100, forecasts=98, holds=0, unlearnt=0, counts={"lost": 2}, refused={}, dropped=0).counts["lost"]
+    2
+    """
+
+    frames: int
+    forecasts: int
+    holds: int
+    unlearnt: int
+    counts: dict[str, int]
+    refused: dict[str, int]
+    dropped: int
+
+
+class Service:
+    """Runs one stream until its source ends or it is stopped.
+
+    Parameters
+    ----------
+    pipeline
+        From frames to forecasts.
+    source, sinks
+        Where samples come from and forecasts go; the service enters and leaves them.
+    session
+        Where to record; nothing is recorded without one. The service closes it.
+    feed
+        The feed of the view, if there is one.
+    metrics
+        What is counted and measured.
+    checkpoint
+        Seconds between checkpoints.
+
+    Examples
+    --------
+    >>> from quatcast.live.settings import LiveSettings
+    >>> from quatcast.live.transports import open_source
+    >>> service = Service(Pipeline(LiveSettings()), open_source("simulated:?speed=0&seconds=4", "chest"))
+    >>> summary = asyncio.run(service.run())
+    >>> summary.frames, summary.forecasts
+    (40, 20)
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        source: Source,
+        sinks: Sequence[Sink] = (),
+        *,
+        session: Session | None = None,
+        feed: ViewFeed | None = None,
+        metrics: Metrics | None = None,
+        checkpoint: float = CHECKPOINT,
+    ) -> None:
+        self.pipeline, self.source, self.sinks = pipeline, source, sinks
+        self.session, self.feed, self.metrics = session, feed, metrics or Metrics()
+        self.checkpoint_every = checkpoint
+        self.forecasts = self.holds = self.unlearnt = 0
+        self._stopping = self._waiting = False
+        self._whole = True
+        self._reader: asyncio.Task[None] | None = None
+        self._heard = self._virtual = 0.0
+        self._heard_at = 0.0
+        self._silent = False
+        self._last: ForecastFrame | None = None
+        self._saved = time.monotonic()
+        self._stream = pipeline.settings.stream
+        self._refused: dict[str, int] = {}
+
+    def stop(self) -> None:
+        """Finish the sample that is being taken, then end; safe to call from a signal handler of the loop."""
+        self._stopping = True
+        # Cancelled only while it waits for a frame: a sample is taken completely or not at all.
+        if self._waiting and self._reader is not None:
+            self._reader.cancel()
+
+    async def run(self) -> Summary:
+        """Run until the source ends or `stop` is called."""
+        self._recover()
+        try:
+            async with AsyncExitStack() as stack:
+                for sink in self.sinks:
+                    await stack.enter_async_context(sink)
+                await stack.enter_async_context(self.source)
+                self.metrics.ready(False, "waiting for the first sample")
+                self._reader = asyncio.create_task(self._read())
+                helpers = [asyncio.create_task(self._tend())]
+                if self.source.realtime:
+                    helpers.append(asyncio.create_task(self._watch()))
+                try:
+                    with suppress(asyncio.CancelledError):
+                        await self._reader
+                finally:
+                    for helper in helpers:
+                        helper.cancel()
+                    await asyncio.gather(*helpers, return_exceptions=True)
+                    self._reader.cancel()
+        finally:
+            await self._end()
+        return self.summary()
+
+    def summary(self) -> Summary:
+        """Return what has been done so far."""
+        dropped = sum(sink.dropped for sink in self.sinks)
+        refused = dict(self.source.refused)
+        counts = self.pipeline.counts
+        return Summary(self.pipeline.frames, self.forecasts, self.holds, self.unlearnt, counts, refused, dropped)
+
+    def _recover(self) -> None:
+        """Continue the session where it was."""
+        if self.session is None:
+            return
+        recovery = self.session.recover(self.pipeline)
+        for words in recovery.words():
+            self.tell("recovery", words)
+        if recovery.last is not None:
+            self.source.resume(recovery.last)
+        if recovery.replayed:
+            # The next recovery need not repeat this one.
+            self._saved = -math.inf
+
+    async def _end(self) -> None:
+        """Write the last checkpoint and close the session."""
+        self.metrics.ready(False, "stopped")
+        if self.session is not None:
+            await self.session.finish_saving()
+            # After an error within a sample the state is not one that recovery would reach.
+            if self._whole:
+                self.session.checkpoint(self.pipeline)
+            self.session.close()
+
+    def tell(self, kind: str, text: str, **more: Any) -> None:
+        """Log an event, show it in the view, and write it to the journal, with further values."""
+        log.warning("%s: %s", kind, text, extra={"stream": self._stream, "kind": kind})
+        self.metrics.count("events", kind=kind, stream=self._stream)
+        if self.feed is not None:
+            self.feed.tell(kind, text)
+        if self.session is not None and kind != "journal":
+            self.session.record_event(kind, text, self.pipeline.frames, **more)
+
+    # Samples.
+
+    async def _read(self) -> None:
+        frames = aiter(self.source.frames())
+        while not self._stopping:
+            self._waiting = True
+            frame = await anext(frames, None)
+            self._waiting = False
+            if frame is None or self._stopping:
+                return
+            self._whole = False
+            await self._take(frame)
+            self._whole = True
+            self._checkpoint_if_due()
+
+    def now(self) -> float:
+        """Return the time; where it is made up, the time of the newest frame and what has passed since."""
+        return now() if self.source.realtime else self._virtual + time.monotonic() - self._heard_at
+
+    async def _take(self, frame: Frame) -> None:
+        """Journal a frame, forecast from the samples that it completes, and learn."""
+        self._heard, self._heard_at, self._virtual = now(), time.monotonic(), frame.received
+        self._end_of_silence()
+        number = self.pipeline.frames + 1
+        if self.session is not None:
+            self.session.record_frame(frame, number)
+        measured = self.pipeline.measured
+        taken = self.pipeline.take(frame)
+        self.metrics.count("samples", stream=self._stream)
+        if taken.dropped:
+            self.metrics.count("samples_dropped", stream=self._stream, why=taken.dropped)
+            if self.session is not None:
+                self.session.record_event("dropped", taken.dropped, number)
+        if taken.event:
+            self.tell("time", taken.event)
+        if not measured and self.pipeline.measured:
+            self._begun()
+        for sample in taken.samples[:-1]:
+            await self._answer(sample, frame, number, send=False)
+        if taken.samples:
+            await self._answer(taken.samples[-1], frame, number, send=True)
+
+    def _begun(self) -> None:
+        ahead = ", ".join(f"{horizon:g} s" for horizon in self.pipeline.horizons)
+        self.metrics.ready(True)
+        self.metrics.gauge("rate_hz", self.pipeline.rate, stream=self._stream)
+        self.tell(
+            "started",
+            f"{self.pipeline.rate:g} Hz, {len(self.pipeline.names)} channels, forecasts {ahead} ahead",
+            rate=self.pipeline.rate,
+            horizons=list(self.pipeline.horizons),
+        )
+
+    async def _answer(self, sample: GridSample, frame: Frame, number: int, *, send: bool) -> None:
+        """Forecast from a sample and send the forecast; then learn."""
+        forecast = self.pipeline.forecast(sample)
+        made = self.pipeline.to_frame(forecast, sample, self.now())
+        late = False
+        if send:
+            late = self._is_late(made)
+            if late:
+                by = made.sent_time + self.pipeline.settings.act_latency - made.target_time
+                made = replace(made, status=HOLD, reason=f"late by {by:.3g} s")
+            self._send(made)
+            self.metrics.observe("latency", made.sent_time - frame.received, stream=self._stream)
+        await asyncio.sleep(0)
+        behind = self._is_behind(frame)
+        if behind:
+            self.unlearnt += 1
+            self.metrics.count("samples_unlearnt", stream=self._stream)
+        else:
+            began = time.perf_counter()
+            self.pipeline.learn()
+            self.metrics.observe("learning", time.perf_counter() - began, stream=self._stream)
+        if self.session is not None:
+            self.session.record_forecast(made, number, late=late, unsent=not send, unlearnt=behind)
+
+    def _is_behind(self, frame: Frame) -> bool:
+        """Return whether samples wait because this machine is too slow or too busy."""
+        limit = max(BEHIND_PERIODS * self.pipeline.period, BEHIND)
+        return self.source.realtime and now() - frame.received > limit
+
+    def _is_late(self, made: ForecastFrame) -> bool:
+        """Return whether a forecast leaves too late to act on it."""
+        return self.source.realtime and made.sent_time + self.pipeline.settings.act_latency > made.target_time
+
+    def _send(self, made: ForecastFrame) -> None:
+        for sink in self.sinks:
+            sink.send(made)
+        if self.feed is not None:
+            self.feed.publish(made)
+        self._last = made
+        self.forecasts += 1
+        self.holds += made.status == HOLD
+        self.metrics.count("forecasts", stream=self._stream, status=made.status)
+
+    # The service's own clock.
+
+    async def _watch(self) -> None:
+        """Send hold while no samples come."""
+        repeated = 0.0
+        while True:
+            limit = max(SILENT_PERIODS * self.pipeline.period, SILENT)
+            silent = now() - self._heard
+            if self._last is None or silent < limit:
+                await asyncio.sleep(max(0.005, limit - silent if self._last else SILENT))
+                continue
+            if not self._silent:
+                self._silent, repeated = True, 0.0
+                self.tell("silence", f"no sample for {silent:.2g} s: hold")
+                self.metrics.ready(False, "no samples arrive")
+            if now() - repeated >= REPEATED:
+                repeated = now()
+                self._send(self._hold(silent))
+            await asyncio.sleep(max(SILENT, self.pipeline.period))
+
+    def _hold(self, silent: float) -> ForecastFrame:
+        """Return a hold without positions."""
+        assert self._last is not None
+        nothing, channels = np.full(self._last.sample.shape, np.nan), len(self._last.filled)
+        unknown, moment = np.full(channels, np.nan), now()
+        later = moment - self._last.time
+        return replace(
+            self._last,
+            target_time=self._last.target_time + later,
+            sent_time=moment,
+            position=nothing,
+            radius=unknown,
+            status=HOLD,
+            reason=f"no sample for {math.floor(10 * silent) / 10:g} s",
+            filled=np.ones(channels, dtype=bool),
+            sample=nothing,
+            path=tuple(PathPoint(point.target_time + later, nothing, unknown, HOLD) for point in self._last.path),
+        )
+
+    def _end_of_silence(self) -> None:
+        if self._silent:
+            self._silent = False
+            self.tell("silence", "samples arrive again")
+            self.metrics.ready(True)
+
+    # Once per second, and checkpoints.
+
+    async def _tend(self) -> None:
+        """Flush the journal and publish counters once per second."""
+        while True:
+            await asyncio.sleep(1.0)
+            if self.session is not None:
+                await self.session.tend()
+                self.metrics.gauge("journal_failing", self.session.journal.failing, stream=self._stream)
+                self.metrics.gauge("journal_lost_lines", self.session.journal.lost, stream=self._stream)
+            for kind, n in self.source.refused.items():
+                self.metrics.count("messages_refused", n - self._refused.get(kind, 0), kind=kind, stream=self._stream)
+                self._refused[kind] = n
+            self.metrics.gauge("forecasts_dropped", sum(sink.dropped for sink in self.sinks), stream=self._stream)
+            for kind, n in self.pipeline.counts.items():
+                self.metrics.gauge("grid", n, kind=kind, stream=self._stream)
+
+    def _checkpoint_if_due(self) -> None:
+        """Begin to write a checkpoint between two samples."""
+        session = self.session
+        if session is None or session.saving:
+            return
+        due = time.monotonic() - self._saved >= self.checkpoint_every
+        if due or (session.journal.interrupted and not session.journal.failing):
+            self._saved = time.monotonic()
+            session.begin_checkpoint(self.pipeline)

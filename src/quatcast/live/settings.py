@@ -1,0 +1,111 @@
+"""Settings of one live stream, from the command line, a file or a program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from quatcast.forecasting.spaces import SPACES
+
+HORIZON = 0.5
+"""Seconds ahead if nothing is said."""
+COMPUTING = 0.005
+"""Seconds that an answer takes on a slow machine, for a horizon that is computed from latencies."""
+LONGEST = 60.0
+"""Longest horizon and latency in seconds."""
+
+
+@dataclass(frozen=True)
+class LiveSettings:
+    """What a live stream is and what is forecast of it.
+
+    A session can be continued only with the settings that it was begun with.
+
+    Attributes
+    ----------
+    stream
+        Name of the stream.
+    horizon
+        Seconds ahead, the first for the forecast itself and the others for its path. Empty: the input age, the time
+        of computing and `act_latency` together.
+    rate
+        Sampling rate in Hz; None to detect it from the first seconds.
+    names, unit
+        Names of the channels and unit of the values, if the source does not give them.
+    space
+        What a channel is: "position" or "vector", "orientation" (w, x, y, z) or "pose" (x, y, z and w, x, y, z).
+    act_latency
+        Seconds that the receiver needs to act. A forecast that leaves later than this before its target time is a hold.
+    input_age
+        Seconds from the measurement to the earliest arrival, if they are known from the data sheet of the tracker.
+
+    Examples
+    --------
+    >>> LiveSettings(stream="chest", horizon=(0.5,), rate=10.0).horizon
+    (0.5,)
+    >>> LiveSettings(horizon=(-1.0,))
+    Traceback (most recent call last):
+    ...
+    ValueError: horizon: expected seconds, more than 0 and at most 60, got -1.0
+    """
+
+    stream: str = "stream"
+    horizon: tuple[float, ...] = (HORIZON,)
+    rate: float | None = None
+    names: tuple[str, ...] = ()
+    unit: str = ""
+    act_latency: float = 0.0
+    input_age: float = 0.0
+    space: str = "position"
+
+    def __post_init__(self) -> None:
+        if not self.stream or len(self.stream) > 64 or not self.stream.isprintable():
+            raise ValueError(f"stream: expected a printable name of 1 to 64 characters, got {self.stream!r}")
+        for seconds in self.horizon:
+            if not 0 < seconds <= LONGEST:
+                raise ValueError(f"horizon: expected seconds, more than 0 and at most {LONGEST:g}, got {seconds!r}")
+        if len(set(self.horizon)) != len(self.horizon):
+            raise ValueError(f"horizon: expected different numbers of seconds, got {self.horizon}")
+        if self.rate is not None and not (math.isfinite(self.rate) and 0.1 <= self.rate <= 10_000):
+            raise ValueError(f"rate: expected 0.1 to 10000 Hz, got {self.rate!r}")
+        for name in ("act_latency", "input_age"):
+            if not 0 <= (seconds := getattr(self, name)) <= LONGEST:
+                raise ValueError(f"{name}: expected seconds from 0 to {LONGEST:g}, got {seconds!r}")
+        if self.space not in SPACES:
+            raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {self.space!r}")
+        if len(set(self.names)) != len(self.names):
+            raise ValueError(f"names: expected different names, got {self.names}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values for a JSON file.
+
+        Examples
+        --------
+        >>> LiveSettings.from_json(LiveSettings(rate=50.0).to_json()) == LiveSettings(rate=50.0)
+        True
+        """
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return the settings of plain values; names that are not known are an error."""
+        known = {one.name for one in fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise ValueError(f"settings: expected {', '.join(sorted(known))}, got {', '.join(unknown)}")
+        plain: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**plain)
+
+    def differences(self, other: Self) -> list[str]:
+        """Return in words where other settings differ from these.
+
+        Examples
+        --------
+        >>> LiveSettings(rate=50.0).differences(LiveSettings(rate=10.0))
+        ['rate 50.0 instead of 10.0']
+        """
+        pairs = ((one.name, getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        return [f"{name} {mine} instead of {theirs}" for name, mine, theirs in pairs if mine != theirs]

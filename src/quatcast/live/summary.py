@@ -1,0 +1,218 @@
+"""What a session shows: errors, coverage, latencies and status, computed from its journal alone."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from quatcast.forecasting.spaces import find_space
+from quatcast.live.grid import interpolate
+from quatcast.live.journal import Reading, read_journal
+from quatcast.live.records import ForecastRecord, read_forecasts, read_frames
+from quatcast.live.session import read_settings
+from quatcast.typing import Floats
+
+LEVELS = (0.5, 0.99, 0.999, 1.0)
+"""Quantiles of latencies that are reported."""
+
+
+@dataclass
+class SessionSummary:
+    """Figures of a session.
+
+    Attributes
+    ----------
+    stream, names, unit
+        Names of the stream and the channels, and the unit.
+    frames, samples, seconds
+        Number of frames, of samples on the grid, and the duration.
+    events
+        Number of events by kind.
+    status
+        Number of sent forecasts by status.
+    late, unsent, unlearnt, recovered
+        Number of forecasts that were too late, were replaced by a newer one, came from samples from which nothing was
+        learnt, and were computed after a restart.
+    times, errors, still, radius
+        Target times (T,) and, per matured forecast and channel, the distance (T, channels) from the forecast to the
+        sample, from the sample at the time of the forecast to the sample, and the radius; NaN where there is none.
+    latencies
+        Seconds from arrival to sending, one per sent forecast.
+    reading
+        Lines of the journal that could not be read.
+    """
+
+    stream: str
+    names: tuple[str, ...] = ()
+    unit: str = ""
+    frames: int = 0
+    samples: int = 0
+    seconds: float = 0.0
+    events: Counter[str] = field(default_factory=Counter)
+    status: Counter[str] = field(default_factory=Counter)
+    late: int = 0
+    unsent: int = 0
+    unlearnt: int = 0
+    recovered: int = 0
+    times: Floats = field(default_factory=lambda: np.zeros(0))
+    errors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    still: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    radius: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    latencies: Floats = field(default_factory=lambda: np.zeros(0))
+    reading: Reading = field(default_factory=Reading)
+
+    @property
+    def coverage(self) -> Floats:
+        """Share of errors within the radius per channel, of those that have one."""
+        known = np.isfinite(self.radius) & np.isfinite(self.errors)
+        within = (self.errors <= self.radius) & known
+        return np.asarray(within.sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+
+    def rows(self) -> list[list[str]]:
+        """Return name, RMSE, MAE, largest error, RMSE of persistence, and coverage per channel as text.
+
+        All figures are over samples for which there is a forecast with a radius.
+        """
+        table = []
+        for i, name in enumerate(self.names):
+            known = np.isfinite(self.radius[:, i]) & np.isfinite(self.errors[:, i])
+            errors, still = self.errors[known, i], self.still[known, i]
+            if not len(errors):
+                table.append([name, "–", "–", "–", "–", "–"])
+                continue
+            figures = (_rms(errors), errors.mean(), errors.max(), _rms(still[np.isfinite(still)]))
+            table.append([name, *(f"{figure:.3g}" for figure in figures), f"{self.coverage[i]:.1%}"])
+        return table
+
+    def lines(self) -> list[str]:
+        """Return everything beside the errors in words, one line each."""
+        total = max(sum(self.status.values()), 1)
+        shares = ", ".join(f"{label} {n / total:.1%}" for label, n in self.status.most_common())
+        events = ", ".join(f"{n} {kind}" for kind, n in sorted(self.events.items()))
+        lines = [
+            f"Samples: {self.frames} arrived, {self.samples} on the grid, {self.seconds:.1f} s",
+            f"Latency from arrival to sending: {self.latency_words()}",
+            f"Status: {shares or 'none'}",
+            f"Forecasts: {sum(self.status.values())} sent, {self.late} of them late, {self.unsent} replaced by a newer "
+            f"one, {self.recovered} computed after a restart; nothing was learnt from {self.unlearnt} samples",
+            f"Events: {events or 'none'}",
+        ]
+        if self.reading.torn or self.reading.damaged:
+            lines.append(f"Journal: {self.reading.torn} lines cut off, {len(self.reading.damaged)} damaged")
+        return lines
+
+    def latency_words(self) -> str:
+        """Return the quantiles of the latencies in words."""
+        if not len(self.latencies):
+            return "no forecast was sent"
+        values = np.quantile(self.latencies, LEVELS) * 1000
+        names = ("median", "99 %", "99.9 %", "largest")
+        return ", ".join(f"{name} {value:.2f} ms" for name, value in zip(names, values, strict=True))
+
+
+def _rms(values: Floats) -> float:
+    return float(np.sqrt(np.mean(values**2))) if len(values) else float("nan")
+
+
+def summarise(folder: Path) -> SessionSummary:
+    """Return the figures of a session.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds no session, or a session without samples.
+    """
+    settings = read_settings(folder)
+    summary = SessionSummary(settings.stream, settings.names, settings.unit)
+    received = _read_frames(folder, summary)
+    if not summary.frames:
+        raise ValueError(f"{folder}: the session holds no samples yet")
+    steps, rate = 0.0, 1.0
+    for record in read_journal(folder, found=summary.reading):
+        if record["type"] == "event":
+            summary.events[record["kind"]] += 1
+            if record["kind"] == "started":
+                rate = record["rate"]
+                steps = record["horizons"][0] * rate
+    distance = find_space(settings.space, rate).distance
+    _score(read_forecasts(read_journal(folder)), summary, received, Truth(steps, distance, settings.space))
+    return summary
+
+
+def _read_frames(folder: Path, summary: SessionSummary) -> dict[int, float]:
+    """Count the frames, and return their times of arrival by number."""
+    received = {}
+    for number, frame in read_frames(read_journal(folder)):
+        received[number] = frame.received
+        summary.frames += 1
+        summary.names = summary.names or frame.names or tuple(f"channel {i + 1}" for i in range(len(frame.values)))
+        summary.unit = summary.unit or frame.unit
+    return received
+
+
+@dataclass(frozen=True)
+class Truth:
+    """How forecasts are compared with what came: a horizon in samples, a distance, and the space of the samples."""
+
+    steps: float
+    distance: Callable[[Floats, Floats], Floats]
+    space: str
+
+    @property
+    def after(self) -> int:
+        """Number of samples after which the target time has come."""
+        return math.ceil(self.steps - 1e-6)
+
+    def sample(self, before: Floats, newest: Floats) -> Floats:
+        """Return the sample at the target time, which may be between the two newest ones."""
+        share = 1.0 - (self.after - self.steps)
+        return newest if share > 1 - 1e-6 else interpolate(before, newest, share, self.space)
+
+    def error(self, a: Floats, b: Floats) -> Floats:
+        """Return the distance per channel; of poses, that of their positions."""
+        return np.asarray(self.distance(a, b)[: len(a)])
+
+
+def _score(
+    forecasts: Iterable[ForecastRecord], summary: SessionSummary, received: dict[int, float], truth: Truth
+) -> None:
+    """Compare every forecast with the sample that it was for."""
+    pending: deque[ForecastRecord] = deque()
+    times, errors, still, radius, latencies = [], [], [], [], []
+    first = last = None
+    before: ForecastRecord | None = None
+    for one in forecasts:
+        first, last = one.time if first is None else first, one.time
+        summary.samples += 1
+        summary.late += one.late
+        summary.unsent += one.unsent
+        summary.unlearnt += one.unlearnt
+        summary.recovered += one.recovered
+        if not one.unsent and not one.recovered:
+            summary.status[one.status] += 1
+            latencies.append(one.sent_time - received.get(one.frame, np.nan))
+        pending.append(one)
+        while truth.steps and pending and pending[0].number <= one.number - truth.after:
+            earlier = pending.popleft()
+            if earlier.number == one.number - truth.after and before is not None:
+                sample = truth.sample(before.sample, one.sample)
+                times.append(one.time)
+                errors.append(truth.error(sample, earlier.position))
+                still.append(truth.error(sample, earlier.sample))
+                radius.append(earlier.radius)
+        before = one
+    summary.seconds = (last or 0.0) - (first or 0.0)
+    summary.latencies = _finite(latencies)
+    if times:
+        summary.times, summary.errors = np.array(times), np.array(errors)
+        summary.still, summary.radius = np.array(still), np.array(radius)
+
+
+def _finite(values: Sequence[float]) -> Floats:
+    array = np.array(values, dtype=float)
+    return np.asarray(array[np.isfinite(array)])

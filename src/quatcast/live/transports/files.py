@@ -1,0 +1,185 @@
+"""Recordings as sources: CSV files, journals and whole sessions, at any speed.
+
+``file:walk.csv`` plays a recording in real time, ``file:walk.csv?speed=10`` ten times as fast, and
+``file:walk.csv?speed=0`` as fast as samples are taken. Only at speed 1 is it played in real time: at other speeds the
+times of arrival are those at which the samples would have arrived.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+from urllib.parse import SplitResult, parse_qsl, unquote
+
+import numpy as np
+
+from quatcast.data import Recording, read_csv
+from quatcast.live.clock import now
+from quatcast.live.frames import Frame
+from quatcast.live.journal import decode_line, read_journal
+from quatcast.live.records import read_frames
+from quatcast.live.transports.base import Source, register_transport
+
+
+def parse_options(parts: SplitResult, **defaults: float) -> dict[str, float]:
+    """Return the numerical options of a URL; an unknown one is an error.
+
+    Examples
+    --------
+    >>> from urllib.parse import urlsplit
+    >>> parse_options(urlsplit("file:walk.csv?speed=2"), speed=1.0)
+    {'speed': 2.0}
+    """
+    options = dict(defaults)
+    for name, text in parse_qsl(parts.query, keep_blank_values=True):
+        if name not in defaults:
+            raise ValueError(f"{parts.scheme}: expected the options {', '.join(defaults)}, got {name!r}")
+        try:
+            options[name] = float(text)
+        except ValueError:
+            options[name] = np.nan
+        if not 0 <= options[name] < 1e9:
+            raise ValueError(f"{parts.scheme}, {name}: expected a number of at least 0, got {text!r}")
+    return options
+
+
+class PlayedSource(Source):
+    """Frames that are known beforehand, played at some speed.
+
+    Parameters
+    ----------
+    speed
+        1 for real time; 0 to yield frames as fast as they are taken.
+    """
+
+    def __init__(self, speed: float) -> None:
+        self.speed, self.refused = speed, {}
+        self.realtime = speed == 1
+        self._last: Frame | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open the recording."""
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Close the recording."""
+
+    def resume(self, last: Frame) -> None:
+        """Continue after a frame."""
+        self._last = last
+
+    def recorded(self) -> Iterator[Frame]:
+        """Yield the frames; the time of arrival is the one of the recording."""
+        raise NotImplementedError
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        """Yield frames at the speed that was asked for."""
+        began, first = time.monotonic(), None
+        start = now()
+        for frame in self._rest():
+            if first is None:
+                first = frame.received
+                # Where times of arrival are made up, they continue those of the session.
+                start = start if self.realtime else first
+            due = (frame.received - first) / self.speed if self.speed else 0.0
+            wait = began + due - time.monotonic() if self.speed else 0.0
+            await asyncio.sleep(max(0.0, wait))
+            if self.realtime:
+                # A device whose clock is set like ours: after a restart its time has gone on.
+                yield replace(frame, received=now(), device_time=start + due)
+            else:
+                yield replace(frame, received=start + (frame.received - first))
+
+    def _rest(self) -> Iterator[Frame]:
+        """Yield the frames after the one that was last taken, which its number tells, or else its time."""
+        last = self._last
+        for frame in self.recorded():
+            if last is not None:
+                numbered = last.sequence is not None
+                if frame.sequence == last.sequence if numbered else frame.device_time == last.device_time:
+                    last = None
+                continue
+            yield frame
+
+
+class FileSource(PlayedSource):
+    """The frames of a CSV file, of a file of a journal, or of a session folder.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+    stream
+        Name of the stream.
+    speed
+        1 for real time; 0 to yield frames as fast as they are taken.
+    rate, dimensions
+        Sampling rate and number of columns per channel of a CSV file that does not say; 0 if it does.
+
+    Raises
+    ------
+    ValueError
+        If the file is malformed.
+    FileNotFoundError
+        If it does not exist.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from quatcast.data import simulated, write_csv
+    >>> async def count(path):
+    ...     async with FileSource(path, "chest", speed=0) as source:
+    ...         return len([frame async for frame in source.frames()])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_csv(simulated(seconds=5)[0], f"{folder}/chest.csv")
+    ...     asyncio.run(count(Path(folder) / "chest.csv"))
+    50
+    """
+
+    def __init__(self, path: Path, stream: str, speed: float = 1.0, rate: float = 0, dimensions: float = 0) -> None:
+        super().__init__(speed)
+        self.path, self.stream = path, stream
+        if not path.exists():
+            raise FileNotFoundError(2, "there is no such file", str(path))
+        journal = path.is_dir() or path.suffix == ".jsonl"
+        self._recording: Recording | None = None
+        if not journal:
+            self._recording = read_csv(path, rate=rate or None, dimensions=int(dimensions) or None)
+
+    def recorded(self) -> Iterator[Frame]:
+        """Yield the frames of the file."""
+        if self._recording is not None:
+            yield from recorded_frames(self._recording, self.stream)
+        else:
+            records = read_journal(self.path) if self.path.is_dir() else self._lines()
+            for _, frame in read_frames(records):
+                yield replace(frame, stream=self.stream)
+
+    def _lines(self) -> Iterator[dict[str, object]]:
+        with self.path.open("rb") as file:
+            for line in file:
+                try:
+                    yield decode_line(line)
+                except ValueError:
+                    self.refused["damaged"] = self.refused.get("damaged", 0) + 1
+
+
+def recorded_frames(recording: Recording, stream: str) -> Iterator[Frame]:
+    """Yield the samples of a recording as frames that arrive when they were measured."""
+    unit = recording.units[0] if len(set(recording.units)) == 1 else ""
+    for i, (at, values) in enumerate(zip(recording.times.tolist(), recording.positions, strict=True)):
+        yield Frame(stream, i, at, at, values, recording.channels, unit)
+
+
+def _source(parts: SplitResult, stream: str) -> FileSource:
+    path = unquote(parts.netloc + parts.path)
+    if not path:
+        raise ValueError("file: expected a path, as in file:walk.csv?speed=1")
+    return FileSource(Path(path), stream, **parse_options(parts, speed=1.0, rate=0.0, dimensions=0.0))
+
+
+register_transport("file", _source)

@@ -1,0 +1,144 @@
+"""Sources and sinks over connections: what TCP, WebSocket and OpenIGTLink have in common.
+
+They differ in how a connection is made (`Connections`), and in the format of the messages (the derived classes).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, Protocol, Self
+
+from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.transports.base import Sink, Source
+from quatcast.live.transports.endpoint import Endpoint
+from quatcast.live.transports.limits import Inbox, Outbox
+
+
+class Connections(Protocol):
+    """The connections of a transport, which a handler serves."""
+
+    address: tuple[str, int]
+
+    async def open(self) -> None:
+        """Begin to listen, or to connect."""
+
+    async def close(self) -> None:
+        """End all connections."""
+
+
+class LinkSource(Source):
+    """A source over connections; derived classes put the frames of each connection into the inbox.
+
+    Parameters
+    ----------
+    endpoint
+        Where to listen or connect.
+    """
+
+    refused: Counter[str]
+    _links: Connections
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.refused = endpoint, Counter[str]()
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port; a port that the system has chosen is known once the source has been entered."""
+        return self._links.address
+
+    async def __aenter__(self) -> Self:
+        """Listen or connect."""
+        self._inbox = Inbox()
+        await self._links.open()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """End all connections."""
+        await self._links.close()
+        self._inbox.close()
+
+    def frames(self) -> AsyncIterator[Frame]:
+        """Yield the samples as they arrive."""
+        return self._inbox.frames()
+
+
+class LinkSink(Sink):
+    """A sink over connections; derived classes write the messages.
+
+    Parameters
+    ----------
+    endpoint
+        Where to listen or connect.
+    """
+
+    _links: Connections
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.dropped, self.refused = endpoint, 0, Counter[str]()
+        self._outboxes: set[Outbox] = set()
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port; a port that the system has chosen is known once the sink has been entered."""
+        return self._links.address
+
+    @property
+    def receivers(self) -> int:
+        """Number of receivers that are connected."""
+        return len(self._outboxes)
+
+    async def __aenter__(self) -> Self:
+        """Listen or connect."""
+        await self._links.open()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """End all connections."""
+        await self._links.close()
+
+    def send(self, forecast: ForecastFrame) -> None:
+        """Queue a forecast for every receiver; without a connection to its server, drop it."""
+        if not self._outboxes:
+            self.dropped += not self.endpoint.listen
+            return
+        message = self._message(forecast)
+        for outbox in self._outboxes:
+            self.dropped += outbox.put(message)
+
+    @abstractmethod
+    def _message(self, forecast: ForecastFrame) -> bytes:
+        """Return the bytes of a forecast."""
+
+    async def _feed(
+        self, write: Callable[[bytes], Awaitable[None]], discard: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Write forecasts to one receiver, and discard what it says, until it goes or stalls."""
+        outbox = Outbox(write)
+        self._outboxes.add(outbox)
+        tasks = [asyncio.create_task(outbox.run()), asyncio.create_task(discard())]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            self._outboxes.discard(outbox)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def feed_stream(sink: LinkSink, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Serve one receiver of a sink over a TCP connection."""
+
+    async def write(message: bytes) -> None:
+        writer.write(message)
+        await writer.drain()
+
+    async def discard() -> None:
+        while await reader.read(4096):
+            await asyncio.sleep(0.01)
+
+    await sink._feed(write, discard)

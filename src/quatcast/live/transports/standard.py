@@ -1,0 +1,136 @@
+"""Standard input and standard output: samples and forecasts as lines, for pipes and for looking at.
+
+``stdin:`` reads the same lines as TCP, ``stdout:`` writes one forecast per line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from typing import BinaryIO, Self
+from urllib.parse import SplitResult
+
+from quatcast.live.clock import now
+from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.messages import MAX_MESSAGE, forecast_message
+from quatcast.live.transports.base import Sink, Source, register_transport
+from quatcast.live.transports.files import parse_options
+from quatcast.live.transports.lines import LineReader, StreamName
+
+WAITING = 1024
+"""Number of samples or forecasts that wait at most."""
+
+
+class StdinSource(Source):
+    """Samples on standard input, read by a thread so that pipes, files and terminals all work.
+
+    Parameters
+    ----------
+    stream
+        Name of the stream.
+    dimensions
+        Coordinates per channel of lines of numbers.
+    file
+        Where to read from; standard input if nothing is given.
+    """
+
+    def __init__(self, stream: str, dimensions: float = 3, file: BinaryIO | None = None) -> None:
+        self.refused: Counter[str] = Counter()
+        self._file = file or sys.stdin.buffer
+        self._reader = LineReader(StreamName(stream), self.refused, int(dimensions))
+
+    async def __aenter__(self) -> Self:
+        """Begin to read."""
+        self._queue: asyncio.Queue[Frame | None] = asyncio.Queue(WAITING)
+        self._loop = asyncio.get_running_loop()
+        # A thread that ends with the program: nothing can interrupt its reading.
+        threading.Thread(target=self._read, daemon=True, name="stdin").start()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Stop waiting for samples."""
+
+    def _read(self) -> None:
+        """Read lines until the end; a full queue makes the sender wait."""
+        with contextlib.suppress(RuntimeError, ValueError):  # the loop or the file was closed
+            while line := self._file.readline(MAX_MESSAGE + 1):
+                frame = self._reader.read(line, now())
+                if frame is not None:
+                    asyncio.run_coroutine_threadsafe(self._queue.put(frame), self._loop).result()
+            asyncio.run_coroutine_threadsafe(self._queue.put(None), self._loop).result()
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        """Yield the samples until the end of the input."""
+        while (frame := await self._queue.get()) is not None:
+            yield frame
+
+
+class StdoutSink(Sink):
+    """Forecasts on standard output, one line each, written by a thread so that a full pipe holds nothing up.
+
+    Parameters
+    ----------
+    descriptor
+        Where to write; standard output if nothing is given.
+    """
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        self.dropped = 0
+        self._descriptor = sys.stdout.fileno() if descriptor is None else descriptor
+        self._lines: deque[bytes] = deque()
+        self._wake, self._closing = threading.Condition(), False
+        self._thread = threading.Thread(target=self._write, daemon=True, name="stdout")
+
+    async def __aenter__(self) -> Self:
+        """Begin to write."""
+        self._thread.start()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Write what waits, unless nobody reads for a second."""
+        with self._wake:
+            self._closing = True
+            self._wake.notify()
+        await asyncio.to_thread(self._thread.join, 1.0)
+
+    def send(self, forecast: ForecastFrame) -> None:
+        """Queue a forecast; drop the oldest if nobody reads."""
+        line = forecast_message(forecast) + b"\n"
+        with self._wake:
+            if len(self._lines) >= WAITING:
+                self._lines.popleft()
+                self.dropped += 1
+            self._lines.append(line)
+            self._wake.notify()
+
+    def _write(self) -> None:
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._lines or self._closing)
+                if not self._lines:
+                    return
+                text = b"".join(self._lines)
+                self._lines.clear()
+            try:
+                while text:
+                    text = text[os.write(self._descriptor, text) :]
+            except OSError:
+                self.dropped += 1  # the reader has gone; the stream goes on for the others
+
+
+def _source(parts: SplitResult, stream: str) -> StdinSource:
+    return StdinSource(stream, parse_options(parts, dimensions=3.0)["dimensions"])
+
+
+def _sink(parts: SplitResult, stream: str) -> StdoutSink:
+    parse_options(parts)
+    return StdoutSink()
+
+
+register_transport("stdin", _source)
+register_transport("stdout", sink=_sink)

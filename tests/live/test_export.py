@@ -1,0 +1,147 @@
+"""Export, replay and report of a session; other people's readers are the oracles."""
+
+import asyncio
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streams import build_cheap
+
+from quatcast.data import read_csv
+from quatcast.live.export import export_session
+from quatcast.live.journal import encode_line, journal_files, read_journal
+from quatcast.live.pipeline import Pipeline
+from quatcast.live.records import read_forecasts, read_frames
+from quatcast.live.replay import replay_session
+from quatcast.live.report import write_report
+from quatcast.live.service import Service
+from quatcast.live.session import Session
+from quatcast.live.settings import LiveSettings
+from quatcast.live.summary import summarise
+from quatcast.live.transports import open_source
+
+SETTINGS = LiveSettings(stream="chest", horizon=(0.3,), rate=10.0)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("session")
+    source = open_source("simulated:?speed=0&seconds=40&loss=0.05", "chest")
+    recorded = Session(folder, SETTINGS, print)
+    asyncio.run(Service(Pipeline(SETTINGS, build_cheap), source, session=recorded).run())
+    return folder
+
+
+def cell(value: Any) -> float:
+    return math.nan if value in (None, "") else float(value)
+
+
+def test_csv_samples_are_a_recording(session: Path, tmp_path: Path) -> None:
+    paths = export_session(session, "csv", tmp_path)
+    assert [path.name for path in paths] == ["chest-samples.csv", "chest-frames.csv", "chest-forecasts.csv"]
+    recording = read_csv(paths[0])
+    samples = np.array([one.sample for one in read_forecasts(read_journal(session))])
+    assert recording.channels == ("lower abdomen", "upper abdomen", "chest")
+    assert np.array_equal(recording.positions, samples, equal_nan=True)
+    frames = list(csv.DictReader(paths[1].read_text().splitlines()))
+    assert len(frames) == len(list(read_frames(read_journal(session))))
+
+
+def test_csv_forecasts_hold_every_bit(session: Path, tmp_path: Path) -> None:
+    path = export_session(session, "csv", tmp_path)[2]
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    for row, one in zip(rows, read_forecasts(read_journal(session)), strict=True):
+        assert (int(row["number"]), float(row["sent_time"]), row["status"]) == (one.number, one.sent_time, one.status)
+        position = np.array([cell(row[f"{name}.{axis}"]) for name in ("lower abdomen", "chest") for axis in "xyz"])
+        assert np.array_equal(position, one.position[[0, 2]].ravel(), equal_nan=True)
+
+
+def test_parquet_equals_csv(session: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the format parquet needs pyarrow")
+    tables = zip(export_session(session, "csv", tmp_path), export_session(session, "parquet", tmp_path), strict=True)
+    for as_csv, as_parquet in tables:
+        table = parquet.read_table(as_parquet).to_pylist()
+        rows = list(csv.DictReader(as_csv.read_text().splitlines()))
+        assert len(table) == len(rows)
+        for mine, theirs in zip(table[::50], rows[::50], strict=True):
+            assert list(mine) == list(theirs)
+            for value, text in zip(mine.values(), theirs.values(), strict=True):
+                if isinstance(value, str):
+                    assert value == text
+                else:
+                    assert np.array_equal(cell(value), cell(text), equal_nan=True)
+
+
+def test_parquet_without_its_package_says_what_to_install(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(ImportError, match="pip install pyarrow"):
+        export_session(session, "parquet", tmp_path)
+
+
+def test_xdf_is_read_by_pyxdf(session: Path, tmp_path: Path) -> None:
+    pyxdf = pytest.importorskip("pyxdf", reason="the oracle for XDF is pyxdf")
+    [path] = export_session(session, "xdf", tmp_path)
+    samples, forecasts = pyxdf.load_xdf(path, dejitter_timestamps=False)[0]
+    frames = [one for _, one in read_frames(read_journal(session))]
+    assert samples["info"]["name"] == ["chest samples"]
+    assert np.array_equal(samples["time_stamps"], [one.received for one in frames])
+    values = np.array([one.values.ravel() for one in frames])
+    assert np.array_equal(samples["time_series"], values, equal_nan=True)
+    made = list(read_forecasts(read_journal(session)))
+    assert np.array_equal(forecasts["time_series"][:, 2], [one.target_time for one in made])
+    position = np.array([one.position.ravel() for one in made])
+    assert np.array_equal(forecasts["time_series"][:, 3:12], position, equal_nan=True)
+    labels = [one["label"][0] for one in samples["info"]["desc"][0]["channels"][0]["channel"]]
+    assert labels[:2] == ["lower abdomen.x", "lower abdomen.y"]
+
+
+@pytest.mark.parametrize("form", ["docx", ""])
+def test_unknown_formats_and_empty_sessions_are_refused(session: Path, tmp_path: Path, form: str) -> None:
+    with pytest.raises(ValueError, match="expected one of csv, parquet, xdf"):
+        export_session(session, form, tmp_path)
+    Session(tmp_path, SETTINGS, print).close()
+    with pytest.raises(ValueError, match="holds no samples yet"):
+        export_session(tmp_path, "csv", tmp_path)
+
+
+def test_replay_reproduces_every_forecast_and_finds_a_changed_one(session: Path, tmp_path: Path) -> None:
+    good = replay_session(session, build_cheap)
+    assert (good.equal, good.different) == (400, [])
+    (tmp_path / "session.json").write_bytes((session / "session.json").read_bytes())
+    [(_, path)] = journal_files(session)
+    records = list(read_journal(session))
+    changed = next(record for record in records if record["type"] == "forecast" and record["seq"] == 350)
+    changed["p"][0][0] = float(np.nextafter(changed["p"][0][0], np.inf))
+    (tmp_path / path.name).write_bytes(b"".join(encode_line(record) for record in records))
+    assert replay_session(tmp_path, build_cheap).different == [350]
+
+
+def test_summary_against_plain_arrays(session: Path, tmp_path: Path) -> None:
+    """Errors, coverage and status recomputed from the journal with arrays instead of a queue."""
+    summary = summarise(session)
+    made = list(read_forecasts(read_journal(session)))
+    samples, positions = np.array([one.sample for one in made]), np.array([one.position for one in made])
+    radius = np.array([one.radius for one in made])
+    errors = np.sqrt(((samples[3:] - positions[:-3]) ** 2).sum(axis=-1))
+    assert np.allclose(summary.errors, errors, equal_nan=True)
+    known = np.isfinite(radius[:-3]) & np.isfinite(errors)
+    assert np.allclose(summary.coverage, [(errors[k, i] <= radius[:-3][k, i]).mean() for i, k in enumerate(known.T)])
+    assert summary.frames == len(list(read_frames(read_journal(session))))
+    assert (summary.samples, summary.unsent) == (400, sum(one.unsent for one in made))
+    assert sum(summary.status.values()) == 400 - summary.unsent
+    assert summary.latencies.min() >= 0
+    page = write_report(summary, tmp_path / "report.html").read_text()
+    assert "http://" not in page.split("<div", 1)[0]
+    for row in summary.rows():
+        assert all(text in page for text in row)
+
+
+def test_names_are_escaped_in_the_report(session: Path, tmp_path: Path) -> None:
+    summary: Any = summarise(session)
+    summary.names = ("<script>alert(1)</script>", *summary.names[1:])
+    assert "<script>alert" not in write_report(summary, tmp_path / "r.html").read_text()

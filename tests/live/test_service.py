@@ -1,0 +1,330 @@
+"""The service over real sockets: what is sent when, and what happens when samples stop, come late or cannot be kept."""
+
+import asyncio
+import json
+import shutil
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pytest
+from streams import POSITIONS, build_cheap, frame
+
+from quatcast.live.clock import now
+from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.journal import read_journal
+from quatcast.live.messages import parse_forecast, sample_message
+from quatcast.live.metrics import Metrics
+from quatcast.live.pipeline import Pipeline
+from quatcast.live.records import read_forecasts
+from quatcast.live.replay import replay_session
+from quatcast.live.service import Service, Summary
+from quatcast.live.session import Session, checkpoints
+from quatcast.live.settings import LiveSettings
+from quatcast.live.summary import summarise
+from quatcast.live.transports import Sink, Source, open_sink, open_source
+from quatcast.live.view.feed import ViewFeed
+from quatcast.safety.guard import Guarded
+
+SETTINGS = LiveSettings(stream="chest", horizon=(0.5,), rate=10.0)
+
+
+class Given(Source):
+    """Frames of a list, some of them after a pause; an entry may also be something to do."""
+
+    def __init__(self, entries: list[Frame | float | Callable[[], Any]], *, realtime: bool = True) -> None:
+        self.entries, self.realtime, self.refused = entries, realtime, {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        pass
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        for entry in self.entries:
+            if isinstance(entry, float):
+                await asyncio.sleep(entry)
+            elif isinstance(entry, Frame):
+                yield replace(entry, received=now()) if self.realtime else entry
+            else:
+                entry()
+
+
+class Kept(Sink):
+    """A sink that keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self.dropped, self.sent = 0, list[ForecastFrame]()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        pass
+
+    def send(self, forecast: ForecastFrame) -> None:
+        self.sent.append(forecast)
+
+
+def serve(source: Source, settings: LiveSettings = SETTINGS, **more: Any) -> tuple[Summary, list[ForecastFrame]]:
+    kept = Kept()
+    service = Service(Pipeline(settings, build_cheap), source, [kept], **more)
+    return asyncio.run(service.run()), kept.sent
+
+
+def test_the_forecast_has_left_this_machine_before_learning_begins() -> None:
+    """Over UDP and TCP: when `learn` is called, the forecast of that sample can be read from the receivers' sockets."""
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind(("127.0.0.1", 0))
+    udp.settimeout(5)
+    listener = socket.create_server(("127.0.0.1", 0))
+    received: list[tuple[int, int]] = []
+    accepted: list[socket.socket] = []
+
+    class Watched(Guarded):
+        def learn(self) -> None:
+            seen = json.loads(udp.recv(65536))["seq"]
+            line = b""
+            while accepted and not line.endswith(b"\n"):
+                line += accepted[0].recv(65536)
+            received.append((seen, json.loads(line.splitlines()[-1])["seq"] if line else -1))
+            super().learn()
+
+    def build(horizons: tuple[float, ...], rate: float, names: tuple[str, ...], space: str) -> Guarded:
+        cheap = build_cheap(horizons, rate, names)
+        return Watched(cheap.forecaster, rate=rate, names=names)
+
+    def accept() -> None:
+        accepted.append(listener.accept()[0])
+        accepted[0].settimeout(5)
+
+    sinks = [
+        open_sink(f"udp://127.0.0.1:{udp.getsockname()[1]}", "chest"),
+        open_sink(f"tcp://127.0.0.1:{listener.getsockname()[1]}", "chest"),
+    ]
+    entries: list[Any] = [0.3, accept, 0.1, *(frame(i) for i in range(20))]
+    service = Service(Pipeline(SETTINGS, build), Given(entries, realtime=False), sinks)
+    asyncio.run(service.run())
+    for one in (udp, listener, *accepted):
+        one.close()
+    assert received == [(i, i) for i in range(20)]
+
+
+def test_silence_becomes_hold_by_the_clock_of_the_service_over_udp() -> None:
+    """A sender stops; after 3 periods a hold without positions arrives; when it goes on, so do forecasts."""
+
+    async def scenario() -> tuple[list[tuple[float, ForecastFrame]], list[float], Metrics]:
+        source = open_source("udp://127.0.0.1:0", "chest")
+        loop = asyncio.get_running_loop()
+        arrived: list[tuple[float, ForecastFrame]] = []
+
+        class Receiver(asyncio.DatagramProtocol):
+            def datagram_received(self, data: bytes, address: object) -> None:
+                arrived.append((time.monotonic(), parse_forecast(data)))
+
+        receiver, _ = await loop.create_datagram_endpoint(Receiver, local_addr=("127.0.0.1", 0))
+        sink = open_sink(f"udp://127.0.0.1:{receiver.get_extra_info('sockname')[1]}", "chest")
+        metrics = Metrics()
+        service = Service(Pipeline(replace(SETTINGS, rate=20.0), build_cheap), source, [sink], metrics=metrics)
+        running = asyncio.create_task(service.run())
+        await asyncio.sleep(0.1)
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        stops = []
+        for i in [*range(10), None, *range(30, 36)]:
+            if i is None:
+                stops.append(time.monotonic())
+                await asyncio.sleep(1.0)
+                stops.append(time.monotonic())
+                continue
+            sender.sendto(sample_message(frame(i, rate=20.0)), source.address)  # type: ignore[attr-defined]
+            await asyncio.sleep(0.05)
+        service.stop()
+        await running
+        sender.close()
+        receiver.close()
+        return arrived, stops, metrics
+
+    arrived, (stopped, resumed), metrics = asyncio.run(scenario())
+    holds = [(at, one) for at, one in arrived if one.status == "hold" and "no sample for" in one.reason]
+    assert holds
+    assert 0.08 <= holds[0][0] - stopped <= 0.6
+    assert all(np.isnan(one.position).all() and one.filled.all() for _, one in holds)
+    assert [one.status for at, one in arrived if at > resumed + 0.2][-1] != "hold"
+    assert metrics.value("events", kind="silence", stream="chest") >= 2
+
+
+def test_no_silence_where_time_is_made_up() -> None:
+    frames = [frame(i) for i in range(10)]
+    _, sent = serve(Given([*frames[:5], 0.5, *frames[5:]], realtime=False))
+    assert len(sent) == 10
+    assert all("no sample" not in one.reason for one in sent)
+
+
+def test_late_forecast_is_a_hold() -> None:
+    """Samples that come 0.8 s after they were measured cannot be forecast 0.5 s ahead in time."""
+    started = now()
+
+    def measured(i: int, delay: float) -> list[Any]:
+        due = started + 0.2 + i / 10 + delay
+        return [lambda: time.sleep(max(0.0, due - now())), frame(i)]
+
+    entries: list[Any] = [entry for i in range(4) for entry in measured(i, 0.0)]
+    entries += [entry for i in range(4, 8) for entry in measured(i, 0.8)]
+    _, sent = serve(Given(entries))
+    by_number = {one.sequence: one for one in sent if "no sample" not in one.reason}
+    assert all("late" not in by_number[i].reason for i in range(4))
+    for i in range(5, 8):
+        assert (by_number[i].status, by_number[i].reason[:8]) == ("hold", "late by ")
+        assert by_number[i].sent_time > by_number[i].target_time
+
+
+def test_latency_to_act_counts_as_lateness_and_sets_the_horizon() -> None:
+    settings = LiveSettings(stream="chest", horizon=(), rate=10.0, act_latency=0.25)
+    _, sent = serve(Given([frame(i) for i in range(60)], realtime=False), settings)
+    assert sent[-1].target_time - sent[-1].time == pytest.approx(0.3)  # 0.25 s and computing, in whole samples
+    hopeless = replace(SETTINGS, act_latency=0.6)
+    _, sent = serve(Given([frame(0), 0.05, frame(1)]), hopeless)
+    assert {one.status for one in sent} == {"hold"}
+
+
+def test_machine_that_cannot_keep_up_forecasts_instead_of_learning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Samples that have waited are answered and not learnt from, and recovery and replay know which they were."""
+    monkeypatch.setattr(Service, "_is_behind", lambda self, one: 40 <= one.sequence < 70)
+    session = Session(tmp_path, SETTINGS, print)
+    source = Given([frame(i) for i in range(100)], realtime=False)
+    service = Service(Pipeline(SETTINGS, build_cheap), source, session=session)
+    summary = asyncio.run(service.run())
+    assert summary.unlearnt == 30
+    for path in tmp_path.glob("checkpoint-*"):
+        path.unlink()
+    again, pipeline = Session(tmp_path, SETTINGS, print), Pipeline(SETTINGS, build_cheap)
+    assert again.recover(pipeline).replayed == 100
+    again.close()
+    assert replay_session(tmp_path, build_cheap).different == []
+    mine, theirs = (one.forecaster.forecast(POSITIONS[100]) for one in (service.pipeline, pipeline))
+    assert np.isfinite(mine.position).all()
+    assert np.array_equal(mine.position, theirs.position)
+
+
+def test_samples_that_have_waited_are_not_learnt_from() -> None:
+    class Old(Given):
+        async def frames(self) -> AsyncIterator[Frame]:
+            async for one in super().frames():
+                yield replace(one, received=one.received - 0.3)
+
+    summary, _ = serve(Old([frame(i) for i in range(5)]))
+    assert summary.unlearnt == 5
+    summary, _ = serve(Given([frame(i) for i in range(5)], realtime=False))
+    assert summary.unlearnt == 0
+
+
+def test_checkpoints_are_written_while_the_stream_goes_on(tmp_path: Path) -> None:
+    session = Session(tmp_path, SETTINGS, print)
+    entries: list[Any] = [entry for i in range(40) for entry in (frame(i), 0.01)]
+    summary, sent = serve(Given(entries, realtime=False), session=session, checkpoint=0.1)
+    numbers = [frames for frames, _ in checkpoints(tmp_path)]
+    assert numbers[0] == 40
+    assert len(numbers) == 2
+    assert [one.sequence for one in sent] == list(range(40))
+    assert summary.frames == 40
+    assert replay_session(tmp_path, build_cheap).equal == 40
+
+
+def test_stream_goes_on_when_the_folder_disappears(tmp_path: Path) -> None:
+    """Nothing raises; the folder is made again with a checkpoint, from which the session can be continued."""
+    folder, told = tmp_path / "session", list[str]()
+    session = Session(folder, SETTINGS, told.append)
+    entries: list[Any] = [*(frame(i) for i in range(20)), lambda: shutil.rmtree(folder), 0.1]
+    entries += [entry for i in range(20, 40) for entry in (frame(i), 0.08)]
+    _, sent = serve(Given(entries, realtime=False), session=session, checkpoint=1000.0)
+    assert len(sent) == 40
+    assert any("is gone" in text for text in told)
+    again, pipeline = Session(folder, SETTINGS, told.append), Pipeline(SETTINGS, build_cheap)
+    again.recover(pipeline)
+    again.close()
+    assert pipeline.frames == 40
+
+
+def test_stop_ends_after_a_whole_sample_with_a_checkpoint(tmp_path: Path) -> None:
+    session = Session(tmp_path, SETTINGS, print)
+    source = Given([frame(i) for i in range(10)])
+    source.entries.append(lambda: service.stop())
+    source.entries += [frame(10), 30.0]
+    service = Service(Pipeline(SETTINGS, build_cheap), source, session=session)
+    began = time.monotonic()
+    summary = asyncio.run(service.run())
+    assert time.monotonic() - began < 10
+    assert checkpoints(tmp_path)[0][0] == summary.frames
+
+
+def test_failure_within_a_sample_leaves_the_last_good_checkpoint(tmp_path: Path) -> None:
+    class Broken(Guarded):
+        def learn(self) -> None:
+            if self.gate.state.shape and len(made) == 12:
+                raise KeyboardInterrupt
+            made.append(1)
+            super().learn()
+
+    made: list[int] = []
+    session = Session(tmp_path, SETTINGS, print)
+    cheap = build_cheap((0.5,), 10.0, ("lower", "upper", "chest"))
+    build = lambda *_: Broken(cheap.forecaster, rate=10.0)  # noqa: E731
+    service = Service(Pipeline(SETTINGS, build), Given([frame(i) for i in range(20)], realtime=False), session=session)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(service.run())
+    assert checkpoints(tmp_path) == []
+    assert len(replay_session(tmp_path, build_cheap).different) == 0
+
+
+def test_the_view_and_the_metrics_are_told(tmp_path: Path) -> None:
+    feed, metrics = ViewFeed(), Metrics()
+    frames = [frame(i) for i in (0, 1, 2, 2, 4, 5)]
+    serve(Given(frames, realtime=False), feed=feed, metrics=metrics)
+    assert metrics.value("samples", stream="chest") == 6
+    assert metrics.value("samples_dropped", stream="chest", why="duplicate") == 1
+    assert metrics.histogram("latency", stream="chest").count == 5
+    with feed.viewer() as viewer:
+        assert "warming up" in "".join(str(viewer.take()) for _ in range(3))
+
+
+def test_several_horizons_and_poses_with_the_recommended_forecaster(tmp_path: Path) -> None:
+    """The path has one point per further horizon; lost poses are interpolated to unit quaternions; replay is exact."""
+    settings = LiveSettings(stream="tool", horizon=(0.25, 0.1, 0.5), rate=10.0, space="pose")
+    angles = np.linspace(0.0, 6.0, 60)
+    turns = np.stack([np.cos(angles / 2), 0 * angles, 0 * angles, np.sin(angles / 2)], axis=-1)
+    turns[::3] *= -1  # the same orientations
+    poses = np.concatenate([POSITIONS[:60, 0], turns], axis=-1)[:, None]
+    frames = [frame(i, values=poses[i]) for i in range(60) if i != 30]
+    frames = [replace(one, names=("tool",)) for one in frames]
+    kept = Kept()
+    service = Service(
+        Pipeline(settings), Given(frames, realtime=False), [kept], session=Session(tmp_path, settings, print)
+    )
+    asyncio.run(service.run())
+    last = kept.sent[-1]
+    times = [last.target_time, *(point.target_time for point in last.path)]
+    assert np.allclose(np.array(times) - last.time, [0.25, 0.1, 0.5])
+    assert last.position.shape == (1, 7)
+    assert last.radius.shape == (1,)
+    assert np.linalg.norm(last.position[0, 3:]) == pytest.approx(1.0)
+    filled = next(one for one in read_forecasts(read_journal(tmp_path)) if one.number == 30)
+    assert np.linalg.norm(filled.sample[0, 3:]) == pytest.approx(1.0)
+    assert abs(filled.sample[0, 3:] @ turns[30]) == pytest.approx(1.0, abs=1e-3)
+    assert replay_session(tmp_path).equal == 60
+    assert summarise(tmp_path).errors.shape == (57, 1)
+
+
+def test_rate_is_detected_and_forecasts_begin(tmp_path: Path) -> None:
+    settings = LiveSettings(stream="chest", horizon=(0.5,))
+    frames = [frame(i, rate=50.0, values=POSITIONS[i]) for i in range(200)]
+    summary, sent = serve(Given(frames, realtime=False), settings)
+    assert summary.frames == 200
+    assert sent[0].sequence == 100  # those before were waiting
+    assert sent[-1].target_time - sent[-1].time == pytest.approx(0.5)

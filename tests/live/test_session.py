@@ -1,0 +1,203 @@
+"""Sessions: a run that was interrupted anywhere equals one that was not, bit for bit."""
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streams import build_cheap, frame
+
+from quatcast.live.frames import Frame
+from quatcast.live.pipeline import Pipeline
+from quatcast.live.session import Session, checkpoints, is_session, read_settings
+from quatcast.live.settings import LiveSettings
+
+SETTINGS = LiveSettings(stream="chest", horizon=(0.3,))
+
+
+def stream() -> Iterator[Frame]:
+    """A stream with losses, repetitions, jitter and a clock step."""
+    rng = np.random.default_rng(5)
+    for i in range(240):
+        if rng.random() < 0.04:
+            continue
+        one = frame(i, delay=float(rng.exponential(0.01)))
+        if i >= 170:
+            one = Frame(one.stream, i, i / 10 - 50.0, one.received, one.values, one.names, one.unit)
+        yield one
+        if rng.random() < 0.03:
+            yield one
+
+
+FRAMES = list(stream())
+
+
+def forecasts(pipeline: Pipeline, frames: list[Frame], session: Session | None = None) -> list[bytes]:
+    """The bits of every forecast."""
+    made = []
+    finite: list[bool] = []
+    for one in frames:
+        if session is not None:
+            session.record_frame(one, pipeline.frames + 1)
+        for sample in pipeline.take(one).samples:
+            forecast = pipeline.forecast(sample)
+            pipeline.learn()
+            if session is not None:
+                session.record_forecast(pipeline.to_frame(forecast, sample, 0.0), pipeline.frames)
+            finite.append(bool(np.isfinite(forecast.radius).all()))
+            status = f"{sample.number} {forecast.status} {forecast.reason}".encode()
+            made.append(forecast.position.tobytes() + forecast.radius.tobytes() + status)
+    if frames is FRAMES:
+        assert sum(finite) > len(FRAMES) / 3  # what is compared below are numbers
+    return made
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> list[bytes]:
+    return forecasts(Pipeline(SETTINGS, build_cheap), FRAMES)
+
+
+def begin(folder: Path) -> tuple[Session, Pipeline, list[str]]:
+    told: list[str] = []
+    session, pipeline = Session(folder, SETTINGS, told.append), Pipeline(SETTINGS, build_cheap)
+    told += session.recover(pipeline).words()
+    return session, pipeline, told
+
+
+def cut(session: Session) -> None:
+    """Release the folder as a killed process does: nothing is finished."""
+    session.close()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_interrupted_anywhere_equals_undisturbed(tmp_path: Path, undisturbed: list[bytes], seed: int) -> None:
+    """Interruptions at random frames, some with a checkpoint shortly before, during the detection of the rate too."""
+    rng = np.random.default_rng(seed)
+    cuts = [0, 3, *sorted(rng.integers(5, len(FRAMES), 4).tolist()), len(FRAMES)]
+    made: list[bytes] = []
+    for start, end in pairwise(cuts):
+        session, pipeline, _ = begin(tmp_path)
+        assert pipeline.frames == start
+        middle = int(rng.integers(start, end + 1))
+        made += forecasts(pipeline, FRAMES[start:middle], session)
+        if rng.random() < 0.7:
+            session.checkpoint(pipeline)
+        made += forecasts(pipeline, FRAMES[middle:end], session)
+        cut(session)
+    assert made == undisturbed
+
+
+def test_torn_last_line_is_tolerated_and_told(tmp_path: Path, undisturbed: list[bytes]) -> None:
+    """The frame of the torn line was not acknowledged; sent again, it leads to the same forecasts."""
+    session, pipeline, _ = begin(tmp_path)
+    made = forecasts(pipeline, FRAMES[:100], session)
+    cut(session)
+    path = max(tmp_path.glob("journal-*"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    last = max(i for i, line in enumerate(lines) if b'"type":"sample"' in line)
+    path.write_bytes(b"".join(lines[:last]) + lines[last][:50])
+    session, pipeline, told = begin(tmp_path)
+    assert pipeline.frames == 99
+    assert any("cut off" in text for text in told)
+    again = forecasts(pipeline, FRAMES[99:], session)
+    assert (made + again)[-len(again) :] == undisturbed[-len(again) :]
+    cut(session)
+
+
+def test_damaged_checkpoints_are_told_and_passed_over(tmp_path: Path, undisturbed: list[bytes]) -> None:
+    session, pipeline, _ = begin(tmp_path)
+    made = forecasts(pipeline, FRAMES[:90], session)
+    session.checkpoint(pipeline)
+    made += forecasts(pipeline, FRAMES[90:120], session)
+    session.checkpoint(pipeline)
+    cut(session)
+    (_, newest), (_, older) = checkpoints(tmp_path)
+    newest.write_bytes(newest.read_bytes()[:-20])
+    session, pipeline, told = begin(tmp_path)
+    assert sum("cannot be used" in text for text in told) == 1
+    assert pipeline.frames == 120
+    made += forecasts(pipeline, FRAMES[120:150], session)
+    cut(session)
+    older.write_bytes(b"rubbish")
+    session, pipeline, told = begin(tmp_path)
+    assert sum("cannot be used" in text for text in told) == 2
+    assert pipeline.frames == 150  # from the journal alone
+    made += forecasts(pipeline, FRAMES[150:], session)
+    cut(session)
+    assert made == undisturbed
+    assert newest.exists()
+    assert older.exists()
+
+
+def test_missing_frames_of_the_journal_are_told(tmp_path: Path) -> None:
+    session, pipeline, _ = begin(tmp_path)
+    forecasts(pipeline, FRAMES[:60], session)
+    cut(session)
+    path = max(tmp_path.glob("journal-*"))
+    path.write_bytes(path.read_bytes().replace(b',"n":40,"received"', b',"n":41,"received"', 1))
+    session, pipeline, told = begin(tmp_path)
+    assert pipeline.frames == 60
+    assert any("damaged" in text for text in told)
+    assert any("1 frames are missing" in text for text in told)
+    cut(session)
+
+
+def test_forecasts_that_were_not_written_are_added_once(tmp_path: Path) -> None:
+    session, pipeline, _ = begin(tmp_path)
+    forecasts(pipeline, FRAMES[:80], session)
+    session.record_frame(FRAMES[80], 81)  # killed before its forecast
+    cut(session)
+    for _ in range(3):
+        session, pipeline, _ = begin(tmp_path)
+        cut(session)
+    records = [json.loads(line) for path in tmp_path.glob("journal-*") for line in path.read_bytes().splitlines()]
+    numbers = [record["seq"] for record in records if record["type"] == "forecast"]
+    assert sorted(numbers) == sorted(set(numbers))
+    assert sum(record.get("recovered", False) for record in records) >= 1
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    session, _, _ = begin(tmp_path)
+    with pytest.raises(ValueError, match="another process writes this session"):
+        begin(tmp_path)
+    cut(session)
+    cut(begin(tmp_path)[0])
+
+
+def test_other_settings_are_refused(tmp_path: Path) -> None:
+    cut(begin(tmp_path)[0])
+    with pytest.raises(ValueError, match=r"with other settings \(horizon \(1.0,\) instead of \(0.3,\)\)"):
+        Session(tmp_path, LiveSettings(stream="chest", horizon=(1.0,)), print)
+    cut(begin(tmp_path)[0])  # the lock was released
+
+
+def test_description_is_checked(tmp_path: Path) -> None:
+    assert not is_session(tmp_path)
+    with pytest.raises(ValueError, match=r"there is no session.json in it"):
+        read_settings(tmp_path)
+    (tmp_path / "session.json").write_text('{"version": 7}')
+    with pytest.raises(ValueError, match="version 1"):
+        read_settings(tmp_path)
+    (tmp_path / "session.json").write_text("half a fi")
+    with pytest.raises(ValueError, match="expected the description"):
+        Session(tmp_path, SETTINGS, print)
+
+
+def test_old_checkpoints_are_removed_only_after_a_new_one(tmp_path: Path) -> None:
+    session, pipeline, told = begin(tmp_path)
+    for at in range(0, 100, 20):
+        forecasts(pipeline, FRAMES[at : at + 20], session)
+        session.checkpoint(pipeline)
+    assert [frames for frames, _ in checkpoints(tmp_path)] == [100, 80]
+    blocked = tmp_path / "checkpoint-000000000120.quatcast"
+    blocked.mkdir()  # cannot be replaced by a file
+    forecasts(pipeline, FRAMES[100:120], session)
+    session.checkpoint(pipeline)
+    assert any("no checkpoint can be written" in text for text in told)
+    assert {path.name[11:23] for _, path in checkpoints(tmp_path)} >= {"000000000100", "000000000080"}
+    blocked.rmdir()
+    session.checkpoint(pipeline)
+    assert told[-1] == "checkpoints can be written again"
+    cut(session)

@@ -1,0 +1,120 @@
+"""Many streams: workers are started from a file, started again when they die, and end when asked to."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from quatcast.live.supervisor import parse_config, read_config
+
+SOURCE = {"source": "simulated:"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, "expected one table [streams.NAME] per stream"),
+        ({"streams": {}}, "expected one table [streams.NAME] per stream"),
+        ({"streams": {"a": SOURCE}, "more": 1}, "and nothing else"),
+        ({"streams": {"a": {}}}, "streams.a: expected a source"),
+        ({"streams": {"a": {**SOURCE, "colour": 1}}}, "expected one of source, to, horizon"),
+        ({"streams": {"a": {**SOURCE, "rate": "10"}}}, "streams.a.rate: got '10'"),
+        ({"streams": {"a": {**SOURCE, "port": True}}}, "streams.a.port: got True"),
+        ({"streams": {"": SOURCE}}, "stream: expected a printable name"),
+        (
+            {"streams": {"a": {**SOURCE, "record": "x"}, "b": {**SOURCE, "record": "x"}}},
+            "a different record per stream",
+        ),
+        (
+            {"streams": {"a": {**SOURCE, "port": 80}, "b": {**SOURCE, "port": 80}}},
+            "a different port per stream, got 80",
+        ),
+    ],
+)
+def test_wrong_files_are_refused(content: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        parse_config(content, "live.toml")
+
+
+def test_options_become_words() -> None:
+    options = {
+        **SOURCE,
+        "horizon": [0.5, 1.0],
+        "to": ["udp://127.0.0.1:1", "stdout:"],
+        "act_latency": 0.2,
+        "view": False,
+    }
+    [worker] = parse_config({"streams": {"chest": options}}, "live.toml")
+    assert worker.name == "chest"
+    assert worker.words == (
+        *("simulated:", "--name", "chest", "--horizon", "0.5,1.0", "--to", "udp://127.0.0.1:1", "--to", "stdout:"),
+        *("--act-latency", "0.2"),
+    )
+
+
+def test_broken_toml_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "live.toml"
+    path.write_text("[streams.a\n")
+    with pytest.raises(ValueError, match=r"live\.toml"):
+        read_config(path)
+
+
+def wait_for(condition: Any, seconds: float = 60.0) -> Any:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    pytest.fail("waited too long")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_dead_worker_is_started_again_and_all_end_on_sigterm(tmp_path: Path) -> None:
+    """Two real workers; one is killed and comes back with its session; one with wrong settings is given up."""
+    config = tmp_path / "live.toml"
+    config.write_text(
+        f'[streams.one]\nsource = "simulated:"\nrate = 10\nrecord = "{tmp_path}/one"\n'
+        f'[streams.wrong]\nsource = "nothing:"\n'
+    )
+    command = [sys.executable, "-m", "quatcast", "live", "--config", str(config), "--log", "json"]
+    log = (tmp_path / "log").open("wb")
+    supervisor = subprocess.Popen(command, stderr=log, stdout=subprocess.DEVNULL)
+
+    def workers() -> list[psutil.Process]:
+        found = []
+        for one in psutil.Process(supervisor.pid).children():
+            with suppress(psutil.Error):  # a process that has just died has no command line
+                found += [one] if "one" in one.cmdline() else []
+        return found
+
+    def frames() -> int:
+        return sum(path.read_bytes().count(b'"type":"sample"') for path in (tmp_path / "one").glob("journal-*"))
+
+    try:
+        wait_for(lambda: frames() > 5)
+        [first] = workers()
+        os.kill(first.pid, signal.SIGKILL)
+        at_kill = frames()
+        wait_for(lambda: [one for one in workers() if one.pid != first.pid])
+        wait_for(lambda: frames() > at_kill + 3)
+        supervisor.send_signal(signal.SIGTERM)
+        code = supervisor.wait(30)
+    finally:
+        supervisor.kill()
+        supervisor.wait()
+        log.close()
+    text = (tmp_path / "log").read_text()
+    assert code == 2  # because one stream could not run
+    assert "given up, because its settings are wrong" in text
+    assert "died with code -9; started again" in text
+    assert "continued after frame" in text
+    assert list((tmp_path / "one").glob("checkpoint-*"))
+    assert '"stream": "one"' in text

@@ -5,8 +5,8 @@ Four kinds of cases, each with its promise:
 - *flips*: one bit of a checkpoint is inverted; *truncations*: it is cut off. Reading it raises a ValueError that names
   the file.
 - *forgeries*: the outline or the arrays are changed and the checksums are computed anew, so that the changes reach the
-  decoder: other classes, types, shapes and sizes, NaN, deep nesting. Reading the file raises a ValueError that names it,
-  or returns an object that makes further steps or refuses them with a ValueError. It takes little time and memory.
+  decoder: other classes, types, shapes and sizes, NaN, deep nesting. Reading the file raises a ValueError that names
+  it, or returns an object that makes further steps or refuses them with a ValueError. It takes little time and memory.
 - *kills*: two processes save to one file and are killed. The file is always a whole checkpoint.
 
     python benchmarks/damage.py                # all, in some minutes
@@ -112,7 +112,7 @@ def places(node: Any, above: Any = None, key: Any = None) -> Iterator[tuple[Any,
 
 def forge(outline: Any, body: bytes, rng: random.Random) -> bytes:
     """Return a checkpoint with one to three changes and right checksums."""
-    outline, body = copy.deepcopy(outline), bytearray(body)
+    outline, arrays = copy.deepcopy(outline), bytearray(body)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         found = list(places(outline))
         above, key = rng.choice(found)
@@ -131,20 +131,20 @@ def forge(outline: Any, body: bytes, rng: random.Random) -> bytes:
             _other_class(found, rng)
         elif kind == 7:
             _other_shape(outline, rng)
-        elif kind == 8 and body:
-            at = rng.randrange(0, max(1, len(body) - 8), 1)
-            body[at : at + 8] = rng.choice([b"\xff" * 8, b"\0" * 8, b"\0\0\0\0\0\0\xf0\x7f", rng.randbytes(8)])
+        elif kind == 8 and arrays:
+            at = rng.randrange(0, max(1, len(arrays) - 8))
+            arrays[at : at + 8] = rng.choice([b"\xff" * 8, b"\0" * 8, b"\0\0\0\0\0\0\xf0\x7f", rng.randbytes(8)])
         elif kind == 9:
             depth = rng.choice([50, 400, 900, 3000])
-            text = json.dumps(outline["tree"])
+            text = json.dumps(outline.get("tree"))
             nested = '{"list":[' * depth + text + "]}" * depth
             return join(
-                b'{"arrays":' + json.dumps(outline["arrays"]).encode() + b',"tree":' + nested.encode() + b"}",
-                bytes(body),
+                b'{"arrays":' + json.dumps(outline.get("arrays")).encode() + b',"tree":' + nested.encode() + b"}",
+                bytes(arrays),
             )
         if not isinstance(outline, dict) or not list(places(outline)):
             break
-    return join(outline, bytes(body))
+    return join(outline, bytes(arrays))
 
 
 def _other_class(found: list[tuple[Any, Any]], rng: random.Random) -> None:

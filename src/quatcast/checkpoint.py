@@ -15,7 +15,6 @@ import copy
 import inspect
 import os
 from collections import deque
-from functools import cache
 from typing import Any, ClassVar, Self, get_type_hints
 
 import numpy as np
@@ -317,10 +316,14 @@ def _restore(node: dict[str, Any], arrays: dict[int, Array]) -> Any:
     return {"list": list, "tuple": tuple}[kind](items) if kind != "deque" else deque(items, maxlen=node["maxlen"])
 
 
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
+_annotations: dict[type, dict[str, Any]] = {}
+
+
+def _hints(kind: type) -> dict[str, Any]:
     """Return the annotations of a class of quatcast, inherited ones included."""
-    return get_type_hints(kind)
+    if kind not in _annotations:
+        _annotations[kind] = get_type_hints(kind)
+    return _annotations[kind]
 
 
 def _check(restored: Checkpointable) -> None:

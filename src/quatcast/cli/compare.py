@@ -100,6 +100,7 @@ def _run(settings: Settings, report: bool, mixed: bool, wishes: dict[str, Any]) 
     from quatcast.evaluation import Store, Workers, compare, dask, find_predictor, load, local
     from quatcast.evaluation.metrics import error_unit
     from quatcast.evaluation.report.tolerance import tolerances
+    from quatcast.evaluation.run.estimate import check_needs
     from quatcast.evaluation.run.plan import check
 
     if not settings.cluster and settings.device != "cpu":
@@ -116,6 +117,7 @@ def _run(settings: Settings, report: bool, mixed: bool, wishes: dict[str, Any]) 
         channels=settings.channels,
         groups=settings.groups,
     )
+    check_needs(recordings, settings)
     check(recordings, settings)
     tolerances(wishes["tolerance"], list(dict.fromkeys(map(error_unit, recordings))))
     _say_notes(recordings)

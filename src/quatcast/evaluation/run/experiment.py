@@ -28,6 +28,7 @@ from quatcast.evaluation.protocol import (
 )
 from quatcast.evaluation.provenance import Origin, origin
 from quatcast.evaluation.records import Configuration, NewTrace, Result, Stage, Unseeded
+from quatcast.evaluation.run.estimate import check_needs
 from quatcast.evaluation.run.execution import Workers, cores
 from quatcast.evaluation.run.plan import Job, RunSpec, check, plan
 from quatcast.evaluation.run.settings import Settings
@@ -131,6 +132,7 @@ def compare(
     -------
     The number of runs that were computed by this call.
     """
+    check_needs(recordings, settings)
     check(recordings, settings)
     own = {origin([find_predictor(name).module]) for name in settings.predictors}
     if not mixed:

@@ -2,8 +2,8 @@
 
     python .ci/try_wheel.py dist
 
-The tests are those of the source distribution beside the wheel, in a folder from which the sources of the checkout cannot
-be imported. Only the standard library is needed.
+The tests are those of the source distribution beside the wheel, in a folder from which the sources of the checkout
+cannot be imported. Only the standard library is needed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import venv
 from pathlib import Path
 
 TESTS = [
-    "tests/algebra/test_quaternion.py",
-    "tests/learners/test_lms.py",
-    "tests/learners/test_rls.py",
+    "tests/algebra/test_packing.py",
+    "tests/learners/test_learner_settings.py",
+    "tests/safety/test_conformal.py",
     "tests/test_escaping.py",
     "tests/cli/test_bounds.py",
     "tests/data/test_recording.py",

@@ -37,7 +37,7 @@ TOML = [
     ("[grids.LMS]\nlearning_rate = [[]]", "grids.LMS.learning_rate: expected numbers or texts, got a list"),
     ("[grids]\nLMS = 3", "grids: expected a table for each predictor"),
     ("x = " + "[" * 3000 + "]" * 3000, "nested too deeply"),
-    ("[" + ".".join("a" * 3000) + "]", "a: unknown setting"),
+    ("[" + ".".join("a" * 100) + "]", "a: unknown setting"),
     ("x = 1" + "0" * 5000, "expected a TOML file"),
 ]
 
@@ -88,6 +88,8 @@ def test_the_published_experiment_is_not_refused():
 
 def test_the_memory_is_that_of_the_machine():
     psutil = pytest.importorskip("psutil")
+    if sys.platform == "linux" and not Path("/proc/meminfo").exists():
+        pytest.skip("/proc is not mounted")
     assert 0.1e9 < memory_bytes() <= 1.01 * psutil.virtual_memory().total
 
 

@@ -36,7 +36,7 @@ NEWER = ("channels", "glitches", "missing", "glitch_size")
 
 LONGEST = 1e9
 """Limit on durations in seconds, about thirty years."""
-LARGEST_FLOAT = 1e300
+LARGEST_FLOAT = 1e301
 """Limit on numbers, so that products of them are finite too."""
 LARGEST = 10**12
 """Limit on whole numbers; what needs more time or memory than there is, is refused where that is known."""

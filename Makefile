@@ -3,17 +3,18 @@ PYTHON ?= python3
 PY := .venv/bin/python
 INSTALLED := .venv/.installed
 
-.PHONY: help run docs test check bench format clean
+.PHONY: help run docs test check bench format package requirements clean
 
 help:            ## List the targets
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 10
 
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "quatcast needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3 $(MAKECMDGOALS)"; exit 1; }
 	@test -x $(PY) || $(PYTHON) -m venv .venv
 	@echo "Installing quatcast and its tools into .venv ..."
-	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(INSTALLED)
 
 run: $(INSTALLED)   ## Compare the predictors on simulated recordings and write a report
@@ -38,6 +39,16 @@ bench: $(INSTALLED) ## Measure the time per step and compare it with classical R
 format: $(INSTALLED) ## Format the code and fix lint errors that can be fixed automatically
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
+
+package: $(INSTALLED) ## Build wheel and source distribution, and test the wheel in an empty environment
+	rm -rf dist
+	$(PY) -m build --no-isolation --outdir dist .
+	$(PY) -m twine check --strict dist/*
+	$(PYTHON) .ci/try_wheel.py dist
+
+requirements: $(INSTALLED) ## Choose the versions of the development environment anew, with their hashes
+	$(PY) -m uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	  --upgrade --no-header --no-annotate --quiet --output-file requirements/dev.txt
 
 clean:           ## Remove the virtual environment, caches and build results
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/_build docs/api/generated docs/gallery

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from quatcast import MCC, QRNN, RLS, Adam, Learner, Replay, Ridge, checkpoint
+from quatcast import MCC, QRNN, RLS, Adam, Learner, Replay, Ridge, checkpoint, container
 from quatcast.algebra import H
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.safety.gate import Gate
@@ -288,7 +288,7 @@ def test_other_files_are_refused(tmp_path):
         checkpoint.read(tmp_path / "absent")
 
 
-def forge(path: Path, outline: Any, body: bytes = b"", version: int = checkpoint.VERSION) -> Path:
+def forge(path: Path, outline: Any, body: bytes = b"", version: int = container.VERSION) -> Path:
     """Write a file whose checksums are right."""
     text = outline if isinstance(outline, bytes) else json.dumps(outline).encode()
     head = struct.pack("<8sIQII", b"quatcast", version, len(text), zlib.crc32(text), zlib.crc32(body))
@@ -296,10 +296,10 @@ def forge(path: Path, outline: Any, body: bytes = b"", version: int = checkpoint
     return path
 
 
-@pytest.mark.parametrize("version", [0, 3, checkpoint.VERSION + 1, 2**32 - 1])
+@pytest.mark.parametrize("version", [0, 3, container.VERSION + 1, 2**32 - 1])
 def test_other_versions_are_refused(tmp_path, version):
     path = forge(tmp_path / "other", {"arrays": [], "tree": {"value": 1}}, version=version)
-    expected = f"other: checkpoint format {version}; this version of quatcast reads format {checkpoint.VERSION}"
+    expected = f"other: checkpoint format {version}; this version of quatcast reads format {container.VERSION}"
     with pytest.raises(ValueError, match=expected):
         checkpoint.read(path)
     assert checkpoint.read(forge(path, {"arrays": [], "tree": {"value": 1}})) == 1

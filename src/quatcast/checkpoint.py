@@ -3,43 +3,33 @@
 A `Checkpointable` object is its settings, the arguments of its constructor, and, once it has begun, its `state`.
 Saving, pickling, copying and undoing a step all work on these two alone.
 
-A checkpoint holds no code. It begins with a magic word, the format version, and the length and checksums of what
-follows: the bytes of the arrays, and an outline. The outline is JSON text that describes a tree of values and how
-`quatcast.algebra.packing` packed the arrays. All sizes are compared with the size of the file before any memory is
-allocated. Classes are looked up in a registry of classes that are already imported, so that reading a file never
-imports anything.
+A checkpoint holds no code: `quatcast.container` stores a tree of plain values, and arrays. Classes are looked up in a
+registry of classes that are already imported, so that reading a file never imports anything. What was read is checked
+before it is returned: the types of the fields of each state, and whether the next step succeeds
+(`Checkpointable.rehearse`). Whatever is wrong with a file, reading it raises a ValueError that names it.
 """
 
 from __future__ import annotations
 
+import copy
 import inspect
-import json
 import os
-import secrets
-import struct
-import zlib
 from collections import deque
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 
 from quatcast.algebra import Algebra, by_name
-from quatcast.algebra.backend import device_of, fetch, place
-from quatcast.algebra.packing import pack_arrays, packed_size, unpack_arrays
-from quatcast.typing import Array, Floats
+from quatcast.annotations import fits
+from quatcast.container import Container, check_container
+from quatcast.escaping import one_line
+from quatcast.typing import Array
 
-MAGIC = b"quatcast"
-VERSION = 4
-_HEAD = struct.Struct("<8sIQII")
-"""Magic word, format version, length of the outline, checksum of the outline, checksum of the arrays."""
 _PLAIN = (bool, int, float, str, type(None))
-_FORGED = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
-"""What reading the arrays and the tree of a forged file may raise."""
 _GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-_ALONE = 1 << 16
-"""Bytes from which an array is packed alone; smaller ones are packed together with all others of their shape."""
+_LONGEST_RANGE = 1_000_000
+_LONGEST_MESSAGE = 300
 
 
 class _NotBegun:
@@ -124,6 +114,12 @@ class Checkpointable:
     def rewind(self, mark: Any) -> None:
         """Go back to where `mark` was taken, at most one step ago."""
         _rewind(self, mark, ("state",))
+
+    def rehearse(self) -> None:
+        """Make the next step with made-up input. `load` does this with a copy, to find a state that does not work.
+
+        A class that overrides this raises an error if the state does not fit the settings.
+        """
 
     def __getstate__(self) -> dict[str, Any]:
         return {"settings": self.settings()} | ({"state": self.state} if self.begun else {})
@@ -226,9 +222,8 @@ def write(path: str | os.PathLike[str], tree: Any) -> None:
 class Snapshot:
     """A tree of plain values, arrays and `Checkpointable` objects at one moment, to be written while they go on.
 
-    Taking a snapshot copies the arrays, which takes milliseconds. Packing them takes ten times as long; `pack` does it
-    in short pieces, between which a live forecaster can answer. `write` needs neither the objects nor the interpreter
-    for most of its time and can run in a thread.
+    Taking a snapshot copies the arrays, which takes milliseconds; packing them takes ten times as long. See
+    `quatcast.container.Container` for `pack` and `write`.
 
     Parameters
     ----------
@@ -251,94 +246,28 @@ class Snapshot:
 
     def __init__(self, tree: Any, *, copy: bool = True) -> None:
         arrays: dict[int, tuple[int, Array]] = {}
-        self._described = _describe(tree, arrays)
-        self._waiting: dict[Any, list[tuple[int, Floats]]] = {}
-        self._packed: list[tuple[dict[str, Any], list[Any]]] = []
-        for position, given in arrays.values():
-            array = fetch(given)
-            group = (array.dtype, array.shape, device_of(given), position if array.nbytes > _ALONE else None)
-            self._waiting.setdefault(group, []).append((position, array.copy() if copy else array))
+        described = _describe(tree, arrays)
+        self._container = Container(described, dict(arrays.values()), copy=copy)
 
     def pack(self) -> Iterator[None]:
-        """Pack the arrays, and yield after each of the larger ones."""
-        while self._waiting:
-            self._packed.append(self._pack_next())
-            yield
-
-    def _pack_next(self) -> tuple[dict[str, Any], list[Any]]:
-        group = next(iter(self._waiting))
-        members = self._waiting.pop(group)
-        entry, parts = pack_arrays([array for _, array in members])
-        return entry | {"device": group[2], "positions": [position for position, _ in members]}, list(parts)
-
-    def _all_packed(self) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-        yield from self._packed
-        while self._waiting:
-            yield self._pack_next()
+        """Pack the arrays, and yield after each group of them."""
+        return self._container.pack()
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write to a file, whole or not at all; what has not been packed is packed on the way."""
-        target = Path(path)
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-        try:
-            with temporary.open("xb") as file:
-                file.write(bytes(_HEAD.size))
-                entries, checksum = [], 0
-                for entry, parts in self._all_packed():
-                    entries.append(entry)
-                    for part in parts:
-                        checksum = zlib.crc32(part, checksum)
-                        file.write(part)
-                outline = json.dumps({"arrays": entries, "tree": self._described}, separators=(",", ":")).encode()
-                file.write(outline)
-                file.seek(0)
-                file.write(_HEAD.pack(MAGIC, VERSION, len(outline), zlib.crc32(outline), checksum))
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush the name of a new file to the disk, where the system can."""
-    if hasattr(os, "O_DIRECTORY"):
-        descriptor = os.open(folder, os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        self._container.write(path)
 
 
 def read(path: str | os.PathLike[str]) -> Any:
-    """Read a tree back."""
-    content = memoryview(Path(path).read_bytes())
-    if len(content) < _HEAD.size or content[: len(MAGIC)] != MAGIC:
-        raise ValueError(f"{path}: not a checkpoint of quatcast")
-    _, version, length, outline_sum, array_sum = _HEAD.unpack_from(content)
-    if version != VERSION:
-        raise ValueError(f"{path}: checkpoint format {version}; this version of quatcast reads format {VERSION}")
-    at = max(_HEAD.size, len(content) - length)
-    body, outline = content[_HEAD.size : at], content[at:]
-    if zlib.crc32(outline) != outline_sum or zlib.crc32(body) != array_sum:
-        raise ValueError(f"{path}: damaged, or not complete")
+    """Read a tree back; see `Checkpointable.load`."""
+    contents = check_container(path)
     try:
-        described = json.loads(bytes(outline))
-        sizes = [packed_size(entry) for entry in described["arrays"]]
-        if sum(sizes) != len(body):
-            raise ValueError("the arrays do not fill the file")
-        arrays: dict[int, Array] = {}
-        for entry, size in zip(described["arrays"], sizes, strict=True):
-            if len(entry["positions"]) != entry["shape"][0]:
-                raise ValueError(f"{len(entry['positions'])} positions for arrays of shape {entry['shape']}")
-            found = (place(array, entry["device"]) for array in unpack_arrays(entry, body[:size]))
-            arrays |= zip(entry["positions"], found, strict=True)
-            body = body[size:]
-        return _restore(described["tree"], arrays)
-    except _FORGED as error:
-        raise ValueError(f"{path}: cannot be restored: {error}") from error
+        return _restore(*contents.unpack())
+    except Exception as error:
+        # The checksums are right, so the file was made to look like this. It may contain anything, and any error that
+        # it causes means the same.
+        reason = one_line(str(error))[:_LONGEST_MESSAGE] or type(error).__name__
+        raise ValueError(f"{path}: cannot be restored: {reason}") from error
 
 
 def _describe(node: Any, arrays: dict[int, tuple[int, Array]]) -> Any:
@@ -403,11 +332,15 @@ def _restore(node: dict[str, Any], arrays: dict[int, Array]) -> Any:
         restored: Any = _class_of(*content)(**_restore(node["settings"], arrays))
         if "state" in node:
             restored.state = _restore(node["state"], arrays)
+        _check(restored)
         return restored
     if kind == "dict":
         return {key: _restore(value, arrays) for key, value in content}
     if kind == "range":
-        return range(*content)
+        found = range(*content)
+        if len(found) > _LONGEST_RANGE:
+            raise ValueError(f"{found} is longer than {_LONGEST_RANGE:,}")
+        return found
     if kind == "algebra":
         return by_name(content)
     if kind == "generator":
@@ -419,3 +352,33 @@ def _restore(node: dict[str, Any], arrays: dict[int, Array]) -> Any:
         return generator
     items = [_restore(value, arrays) for value in content]
     return {"list": list, "tuple": tuple}[kind](items) if kind != "deque" else deque(items, maxlen=node["maxlen"])
+
+
+_annotations: dict[type, dict[str, Any]] = {}
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    """Return the annotations of a class of quatcast, inherited ones included."""
+    if kind not in _annotations:
+        _annotations[kind] = get_type_hints(kind)
+    return _annotations[kind]
+
+
+def _check(restored: Checkpointable) -> None:
+    """Raise an error if the state of an object of quatcast has other types than its class says, or does not work.
+
+    Classes from outside are left alone: their annotations need not be right.
+    """
+    kind = type(restored)
+    if kind.__module__.partition(".")[0] != __package__:
+        return
+    name, expected = kind.__name__, _hints(kind)
+    if isinstance(restored, State):
+        for field in _parameters(kind):
+            if not fits(value := getattr(restored, field), expected.get(field, Any)):
+                raise ValueError(f"{name}.{field} is a {type(value).__name__}, expected {expected[field]}")
+    elif restored.begun:
+        if not fits(restored.state, expected.get("state", Any)):
+            raise ValueError(f"{name}.state is a {type(restored.state).__name__}, expected {expected['state']}")
+        with np.errstate(all="ignore"):
+            copy.deepcopy(restored).rehearse()

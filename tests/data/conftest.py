@@ -59,6 +59,7 @@ class Server:
 @pytest.fixture
 def server(fake_extmarker: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     state = Server(fake_extmarker)
+    pause = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -69,6 +70,11 @@ def server(fake_extmarker: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Se
                 self.send_error(404)
                 return
             content = (state.folder / name).read_bytes()
+            if fault in ("endless", "dribbling"):
+                self.send_response(200)
+                self.end_headers()
+                self.endless(fault)
+                return
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -77,6 +83,16 @@ def server(fake_extmarker: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Se
             elif fault == "corrupt":
                 content = b"x" * len(content)
             self.wfile.write(content)
+
+        def endless(self, fault: str) -> None:
+            """Send zeros until the other side has had enough, either fast or a byte at a time."""
+            try:
+                while True:
+                    self.wfile.write(bytes(1 << 16 if fault == "endless" else 1))
+                    if fault == "dribbling":
+                        pause.wait(0.05)
+            except OSError:
+                return
 
         def log_message(self, *_: object) -> None:
             pass

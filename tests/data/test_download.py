@@ -3,6 +3,7 @@
 import importlib
 import logging
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,17 @@ def test_the_environment_overrides_the_cache_folder(monkeypatch, tmp_path):
     assert cache_folder() == tmp_path / "cache"
     monkeypatch.delenv("QUATCAST_CACHE")
     assert cache_folder().name == "quatcast"
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"), [("endless", "the file is larger than 1 MB"), ("dribbling", r"less than 10 kB in 0\.3 s")]
+)
+def test_too_much_and_too_little_end_a_download(server, tmp_path, fault, words):
+    name = sorted(module.CHECKSUMS)[0]
+    server.faults[name] = [fault] * 9
+    folder = tmp_path / "elsewhere"
+    began = time.monotonic()
+    with pytest.raises(ConnectionError, match=words):
+        download({name: module.CHECKSUMS[name]}, server.url, folder, timeout=0.3, max_bytes=1_000_000)
+    assert time.monotonic() - began < 5
+    assert not list(folder.iterdir())

@@ -13,7 +13,8 @@ from small_experiment import SMALL, untimed
 
 from quatcast.data import Recording
 from quatcast.evaluation.records import Result
-from quatcast.evaluation.run.execution import Workers, dask, local
+from quatcast.evaluation.run.cluster import dask
+from quatcast.evaluation.run.execution import Workers, local
 from quatcast.evaluation.run.experiment import compare
 from quatcast.evaluation.run.settings import Settings
 from quatcast.evaluation.store import Store

@@ -148,6 +148,13 @@ def test_a_recording_with_gaps_is_kept(store: Store) -> None:
     np.testing.assert_array_equal(store.recordings()[0].positions, positions)
 
 
+def without_origins(db: sqlite3.Connection) -> None:
+    """Make a store one of format 3."""
+    db.execute("DROP TABLE origins")
+    db.execute("ALTER TABLE results DROP COLUMN origin")
+    db.execute("PRAGMA user_version = 3")
+
+
 def test_a_store_of_format_1_is_converted(store: Store) -> None:
     store.add([ROW, replace(ROW, predictor="RLS", configuration={"forgetting": 0.9})])
     store.add_timing(Timing("LMS", {"lags": 90, "learning_rate": 0.01}, 3.0))
@@ -158,6 +165,7 @@ def test_a_store_of_format_1_is_converted(store: Store) -> None:
             db.execute(f"UPDATE {table} SET configuration = replace(configuration, 'learning_rate', 'rate')")
         db.execute("UPDATE meta SET value = replace(value, 'learning_rate', 'rate')")
         db.execute("ALTER TABLE recordings DROP COLUMN about")
+        without_origins(db)
         db.execute("PRAGMA user_version = 1")
     db.close()
     for _ in range(2):
@@ -173,6 +181,7 @@ def test_a_store_of_format_2_is_converted(store: Store, data: str, unit: str) ->
     before = store.results(), store.meta(), store.recordings()[0].positions
     with sqlite3.connect(store.path) as db:
         db.execute("ALTER TABLE recordings DROP COLUMN about")
+        without_origins(db)
         db.execute("PRAGMA user_version = 2")
     db.close()
     for _ in range(2):
@@ -185,9 +194,9 @@ def test_a_store_of_format_2_is_converted(store: Store, data: str, unit: str) ->
 
 def test_a_store_of_a_newer_format_is_refused(store: Store) -> None:
     with sqlite3.connect(store.path) as db:
-        db.execute("PRAGMA user_version = 4")
+        db.execute("PRAGMA user_version = 5")
     db.close()
-    with pytest.raises(ValueError, match="expected a store of format 1 to 3, got format 4; a newer version"):
+    with pytest.raises(ValueError, match="expected a store of format 1 to 4, got format 5; a newer version"):
         Store(store.path)
 
 

@@ -12,10 +12,10 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from quatcast import __version__
+from quatcast import __version__, startup
 from quatcast.cli import bench, compare, forecast, live, plugins, recordings, report
 from quatcast.cli.terminal import Interrupted
-from quatcast.escaping import printable
+from quatcast.escaping import one_line, printable
 
 app = typer.Typer(
     help="Forecast 3-D and 4-D signals sample by sample, and compare forecasting methods.",
@@ -69,6 +69,7 @@ OS_ERRORS: dict[type[OSError], str] = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 on success, 2 after an error in one line, 130 after an interrupt."""
+    startup.end()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -76,7 +77,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line and return the exit code. Warnings for users are one line each."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", FutureWarning)
-        warnings.showwarning = lambda message, *_, **__: print(f"quatcast: {message}", file=sys.stderr)
+        warnings.showwarning = lambda message, *_, **__: print(f"quatcast: {one_line(str(message))}", file=sys.stderr)
         return _run(arguments)
 
 

@@ -47,6 +47,7 @@ def compare(
     cluster: Annotated[str | None, Option(help="Address of a Dask scheduler to use instead.")] = None,
     device: Annotated[str | None, Option(help="cpu or cuda.")] = None,
     max_runs: Annotated[int | None, Option(help="Limit on the runs computed side by side.")] = None,
+    mixed: Annotated[bool, Option(help="Resume a store that another version of quatcast has begun.")] = False,
     report: Annotated[bool, Option(help="Write the report; `quatcast report` can write it later.")] = True,
     title: Annotated[str, Option(help="Title of the report.")] = "",
     anonymise: Annotated[bool, Option("--anonymise", help="Number recordings, groups and channels.")] = False,
@@ -89,16 +90,17 @@ def compare(
     }
     given = {key: value for key, value in options.items() if value is not None}
     wishes = {"title": title, "anonymise": anonymise, "tolerance": tolerance, "figures": figures}
-    _run(Settings.read(settings, **given) if settings else Settings.of(given), report, wishes)
+    _run(Settings.read(settings, **given) if settings else Settings.of(given), report, mixed, wishes)
 
 
-def _run(settings: Settings, report: bool, wishes: dict[str, Any]) -> None:
+def _run(settings: Settings, report: bool, mixed: bool, wishes: dict[str, Any]) -> None:
     from quatcast.algebra.backend import place
     from quatcast.cli.plugins import FILES
     from quatcast.cli.terminal import Interrupted, ProgressDisplay, say
     from quatcast.evaluation import Store, Workers, compare, dask, find_predictor, load, local
     from quatcast.evaluation.metrics import error_unit
     from quatcast.evaluation.report.tolerance import tolerances
+    from quatcast.evaluation.run.estimate import check_needs
     from quatcast.evaluation.run.plan import check
 
     if not settings.cluster and settings.device != "cpu":
@@ -115,6 +117,7 @@ def _run(settings: Settings, report: bool, wishes: dict[str, Any]) -> None:
         channels=settings.channels,
         groups=settings.groups,
     )
+    check_needs(recordings, settings)
     check(recordings, settings)
     tolerances(wishes["tolerance"], list(dict.fromkeys(map(error_unit, recordings))))
     _say_notes(recordings)
@@ -124,7 +127,7 @@ def _run(settings: Settings, report: bool, wishes: dict[str, Any]) -> None:
     with Store(folder / STORE, create=True) as store:
         try:
             with Workers(pool) as workers, ProgressDisplay() as display:
-                count = compare(recordings, settings, store, workers, display.update)
+                count = compare(recordings, settings, store, workers, display.update, mixed=mixed)
             if report:
                 _time(store, recordings)
             _summary(store)

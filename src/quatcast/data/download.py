@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+READ_BYTES = 1 << 16
+LEAST_BYTES = 10_000
+"""Bytes that must arrive within the timeout."""
+
+
+class DownloadError(ConnectionError):
+    """The server sends too much, or too slowly."""
 
 
 def cache_folder() -> Path:
@@ -47,6 +57,7 @@ def download(
     progress: bool = False,
     retries: int = 3,
     timeout: float = 30.0,
+    max_bytes: int = 100_000_000,
 ) -> None:
     """Download the published files that a folder does not yet contain.
 
@@ -66,7 +77,9 @@ def download(
     retries
         Number of further attempts after a failure, per file.
     timeout
-        Seconds to wait for an answer of the server.
+        Seconds to wait for an answer of the server, and for the next 10 kB of a file.
+    max_bytes
+        Limit on the size of a file.
 
     Raises
     ------
@@ -81,6 +94,7 @@ def download(
     """
     import pooch
     import requests
+    from urllib3.exceptions import HTTPError
 
     source = pooch.create(
         path=folder,
@@ -92,18 +106,41 @@ def download(
     with requests.Session() as session, _quiet(pooch.get_logger()):
 
         def get(url: str, output: str, _: object) -> None:
-            answer = session.get(url, timeout=timeout)
-            answer.raise_for_status()
-            Path(output).write_bytes(answer.content)
+            with session.get(url, timeout=timeout, stream=True) as answer, open(output, "wb") as file:
+                answer.raise_for_status()
+                try:
+                    for part in _parts(answer.raw, max_bytes, timeout):
+                        file.write(part)
+                except HTTPError as error:
+                    # This class is among those after which pooch tries again.
+                    raise requests.ConnectionError(str(error)) from error
 
         for name in _shown(checksums, progress):
             try:
                 source.fetch(name, downloader=get)
-            except (requests.RequestException, ValueError) as error:
+            except (requests.RequestException, DownloadError, ValueError) as error:
                 raise ConnectionError(f"could not download {source.get_url(name)}: {_reason(error)}") from error
 
 
+def _parts(stream: Any, max_bytes: int, timeout: float) -> Iterator[bytes]:
+    """Yield the parts of an answer as they arrive; too many bytes or too few in a while are an error."""
+    total, mark, since = 0, 0, time.monotonic()
+    # `read1` returns what has arrived; `read` would wait for all that was asked for.
+    read = stream.read1 if hasattr(stream, "read1") else stream.read
+    while part := read(READ_BYTES, decode_content=True):
+        total += len(part)
+        if total > max_bytes:
+            raise DownloadError(f"the file is larger than {max_bytes / 1e6:g} MB")
+        if total - mark >= LEAST_BYTES:
+            mark, since = total, time.monotonic()
+        elif time.monotonic() - since > timeout:
+            raise DownloadError(f"the server has sent less than {LEAST_BYTES // 1000} kB in {timeout:g} s")
+        yield part
+
+
 def _reason(error: Exception) -> str:
+    if isinstance(error, DownloadError):
+        return str(error)
     answer = getattr(error, "response", None)
     if answer is not None:
         return f"the server answered {answer.status_code} {answer.reason}"

@@ -8,7 +8,8 @@ from quatcast.evaluation.catalogue import CATALOGUE, Batch, Predictor, find_pred
 from quatcast.evaluation.geodesic import GeodesicScores, score_orientations
 from quatcast.evaluation.metrics import Estimate, Scores, estimate, pool, score
 from quatcast.evaluation.records import Result, Timing, Trace
-from quatcast.evaluation.run.execution import Workers, dask, local
+from quatcast.evaluation.run.cluster import dask
+from quatcast.evaluation.run.execution import Workers, local
 from quatcast.evaluation.run.experiment import compare
 from quatcast.evaluation.run.recordings import load
 from quatcast.evaluation.run.settings import Settings

@@ -237,7 +237,7 @@ def find_predictor(name: str) -> Predictor:
     >>> find_predictor("LMS").grid_of("quick")["lags"]
     [10, 30]
     """
-    if name not in CATALOGUE:
+    if not isinstance(name, str) or name not in CATALOGUE:
         raise ValueError(f"predictors: expected one of {', '.join(CATALOGUE)}, got {name!r}")
     return CATALOGUE[name]
 

@@ -12,47 +12,26 @@ import json
 import math
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.data.recording import Recording
+from quatcast.escaping import one_line
+from quatcast.evaluation import schema
 from quatcast.evaluation.metrics import error_unit
+from quatcast.evaluation.provenance import Origin
+from quatcast.evaluation.provenance import origin as this_origin
 from quatcast.evaluation.records import NewTrace, Result, Stage, Timing, Trace, Unseeded, ValidationResult, canonical
 from quatcast.forecasting.contract import Labels
-
-VERSION = 3
-"""Format of the tables below. Files of formats 1 and 2 are converted; others are refused."""
-
-TABLES = """
-CREATE TABLE results (
-    stage TEXT NOT NULL, labels TEXT NOT NULL, horizon REAL NOT NULL, predictor TEXT NOT NULL,
-    configuration TEXT NOT NULL, recording TEXT NOT NULL, seed INTEGER NOT NULL,
-    "group" TEXT NOT NULL, rmse REAL, nrmse REAL, mae REAL, jitter REAL, max REAL,
-    diverged INTEGER NOT NULL, seconds_per_step REAL NOT NULL,
-    PRIMARY KEY (stage, labels, horizon, predictor, configuration, recording, seed)
-) WITHOUT ROWID;
-CREATE TABLE traces (
-    labels TEXT NOT NULL, horizon REAL NOT NULL, predictor TEXT NOT NULL, recording TEXT NOT NULL,
-    configuration TEXT NOT NULL, seed INTEGER NOT NULL, arrays BLOB NOT NULL,
-    PRIMARY KEY (labels, horizon, predictor, recording)
-);
-CREATE TABLE recordings (
-    name TEXT PRIMARY KEY, "group" TEXT NOT NULL, rate REAL NOT NULL, channels TEXT NOT NULL,
-    fingerprint TEXT NOT NULL, arrays BLOB NOT NULL, about TEXT NOT NULL DEFAULT '{}'
-);
-CREATE TABLE timings (
-    predictor TEXT NOT NULL, configuration TEXT NOT NULL, milliseconds REAL NOT NULL,
-    PRIMARY KEY (predictor, configuration)
-);
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
 
 
 def fingerprint(recording: Recording) -> str:
@@ -90,59 +69,47 @@ class Store:
             raise FileNotFoundError(f"{self.path}: there is no such file; `quatcast compare` writes one")
         if create:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+        self._db = self._connect(create)
         try:
             self._open(create)
         except sqlite3.DatabaseError as error:
             self._db.close()
             raise ValueError(f"{self.path}: expected a store of quatcast ({error})") from error
-        except ValueError:
+        except ValueError as error:
             self._db.close()
-            raise
+            raise ValueError(f"{self.path}: {error}") from error
+
+    def _connect(self, create: bool) -> sqlite3.Connection:
+        """Open the file; where it cannot be written, for reading only."""
+        if create or (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
+            return sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if log.is_file() and log.stat().st_size:
+            raise ValueError(
+                f"{self.path}: cannot be written, and its last results are still in {log.name}; copy both files to a "
+                "folder that can be written"
+            )
+        # Without write access SQLite cannot lock the file, and reads it only if told that it does not change.
+        return sqlite3.connect(f"{self.path.resolve().as_uri()}?immutable=1", uri=True, isolation_level=None)
 
     def _open(self, create: bool) -> None:
         if create:
             # Readers and the writer then do not wait for each other; a file system without support ignores this.
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
-            with self._transaction():
-                if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    for statement in filter(str.strip, TABLES.split(";")):
-                        self._db.execute(statement)
-                    self._db.execute(f"PRAGMA user_version = {VERSION}")
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version == 1:
-            self._convert_1()
-        if version in (1, 2):
-            self._convert_2()
-        elif version != VERSION:
+            schema.create(self._db)
+        (found,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
             raise ValueError(
-                f"{self.path}: expected a store of format 1 to {VERSION}, got format {version}; a newer version of "
-                "quatcast can perhaps open it"
+                f"damaged ({found}); its results cannot be relied on. Use a copy of the file, or compute them anew in "
+                "another folder"
             )
-
-    def _convert_1(self) -> None:
-        """Convert a file of format 1, in which predictors' learning rates are called "rate", to format 2."""
-        # The order of keys in the text of a configuration does not change, so equal settings still have equal text.
-        names = ("'\"rate\":'", "'\"learning_rate\":'")
-        with self._transaction():
-            for table in ("results", "traces", "timings"):
-                self._db.execute(f"UPDATE {table} SET configuration = replace(configuration, {names[0]}, {names[1]})")
-            lines = "char(10) || 'rate = ', char(10) || 'learning_rate = '"
-            self._db.execute(f"UPDATE meta SET value = replace(value, {lines}) WHERE key = 'settings'")
-            self._db.execute("PRAGMA user_version = 2")
-
-    def _convert_2(self) -> None:
-        """Convert a file of format 2, in which recordings have neither units nor names of columns, to format 3."""
-        with self._transaction():
-            (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            if version != 2:  # another process has converted it meanwhile
-                return
-            self._db.execute("ALTER TABLE recordings ADD COLUMN about TEXT NOT NULL DEFAULT '{}'")
-            # The recordings of these sources have always been in mm.
-            known = "EXISTS (SELECT * FROM meta WHERE key = 'data' AND value IN ('simulated', 'extmarker'))"
-            self._db.execute(f"""UPDATE recordings SET about = '{{"unit": "mm"}}' WHERE {known}""")
-            self._db.execute(f"PRAGMA user_version = {VERSION}")
+        if schema.version_of(self._db) < schema.VERSION and not os.access(self.path, os.W_OK):
+            copied = sqlite3.connect(":memory:", isolation_level=None)
+            self._db.backup(copied)
+            self._db.close()
+            self._db = copied
+        schema.convert(self._db)
 
     def close(self) -> None:
         """Close the file."""
@@ -155,21 +122,39 @@ class Store:
         self.close()
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Store everything or nothing; a writer waits for another one."""
-        self._db.execute("BEGIN IMMEDIATE")
+    def _reading(self, what: str) -> Iterator[None]:
+        """Turn whatever damaged contents cause into one error that names the file."""
         try:
             yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        except (
+            AttributeError,
+            LookupError,
+            OSError,
+            TypeError,
+            ValueError,
+            BadZipFile,
+            EOFError,
+            MemoryError,
+            sqlite3.Error,
+            zlib.error,
+        ) as fault:
+            raise ValueError(f"{self.path}: damaged, the {what} cannot be read ({_reason(fault)})") from fault
 
-    def add(self, results: Iterable[Result], traces: Iterable[NewTrace] = ()) -> None:
-        """Store results and traces in one transaction; results that are stored already do not change."""
+    def add(self, results: Iterable[Result], traces: Iterable[NewTrace] = (), origin: Origin | None = None) -> None:
+        """Store results and traces in one transaction; results that are stored already do not change.
+
+        Parameters
+        ----------
+        results, traces
+            What to store.
+        origin
+            The code that computed them; that of this process by default.
+        """
         rows = [(*result.key, result.group, *_scores(result), result.seconds_per_step) for result in results]
-        with self._transaction():
-            self._db.executemany(f"INSERT OR IGNORE INTO results VALUES ({', '.join('?' * 15)})", rows)
+        with schema.transaction(self._db):
+            place = self._place(origin or this_origin())
+            values = ", ".join("?" * 15)
+            self._db.executemany(f"INSERT OR IGNORE INTO results VALUES ({values}, {place})", rows)
             for trace in traces:
                 text = canonical(trace.configuration)
                 where = (trace.labels, trace.horizon, trace.predictor, trace.recording)
@@ -177,9 +162,31 @@ class Store:
                 row = (*where, text, trace.seed, arrays)
                 self._db.execute("INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
+    def _place(self, origin: Origin) -> int:
+        """Return the number of an origin, which is added if it is new."""
+        self._db.execute("INSERT OR IGNORE INTO origins (version, code) VALUES (?, ?)", origin)
+        found = self._db.execute("SELECT id FROM origins WHERE version = ? AND code = ?", origin).fetchone()
+        return int(found[0])
+
+    def origins(self) -> dict[Origin, int]:
+        """Return the number of results that each code has computed.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder, Store(Path(folder) / "results.sqlite", create=True) as store:
+        ...     store.origins()
+        {}
+        """
+        columns = "coalesce(version, 'unknown'), coalesce(code, ''), count(*)"
+        rows = self._db.execute(
+            f"SELECT {columns} FROM results LEFT JOIN origins ON origin = id GROUP BY origin ORDER BY origin"
+        )
+        return {Origin(version, code): count for version, code, count in rows}
+
     def add_recordings(self, recordings: Iterable[Recording]) -> None:
         """Store the recordings of the experiment; a stored recording of the same name must have the same numbers."""
-        with self._transaction():
+        with schema.transaction(self._db):
             known = dict(self._db.execute("SELECT name, fingerprint FROM recordings"))
             for recording in recordings:
                 mark = fingerprint(recording)
@@ -197,12 +204,12 @@ class Store:
     def add_timing(self, timing: Timing) -> None:
         """Store a timing; it replaces an earlier one."""
         row = (timing.predictor, canonical(timing.configuration), timing.milliseconds)
-        with self._transaction():
+        with schema.transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO timings VALUES (?, ?, ?)", row)
 
     def add_meta(self, **values: str) -> None:
         """Store facts about the experiment by key; they replace earlier ones."""
-        with self._transaction():
+        with schema.transaction(self._db):
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(values.items()))
 
     def count(self, stage: Stage) -> int:
@@ -230,12 +237,13 @@ class Store:
         rows = self._db.execute(
             f"SELECT {columns}, avg(rmse), count(*), sum(diverged) FROM results {where} GROUP BY {columns}", values
         )
-        return [
-            ValidationResult(
-                *(rule, ahead, name, json.loads(text), recording), math.nan if rmse is None else rmse, runs, diverged
-            )
-            for rule, ahead, name, text, recording, rmse, runs, diverged in rows
-        ]
+        with self._reading("validation"):
+            return [
+                ValidationResult(
+                    *(rule, ahead, name, json.loads(text), recording), math.nan if rmse is None else rmse, runs, lost
+                )
+                for rule, ahead, name, text, recording, rmse, runs, lost in rows
+            ]
 
     def results(
         self,
@@ -252,12 +260,14 @@ class Store:
         columns = ", ".join(f'"{name}"' for name in names)
         order = "stage, labels, horizon, predictor, recording, configuration, seed"
         rows = self._db.execute(f"SELECT {columns} FROM results {where} ORDER BY {order}", values)
-        return [_result(dict(zip(names, row, strict=True))) for row in rows]
+        with self._reading("results"):
+            return [_result(dict(zip(names, row, strict=True))) for row in rows]
 
     def recordings(self) -> list[Recording]:
         """Return the recordings of the experiment, in the order in which they were added."""
         rows = self._db.execute('SELECT name, "group", rate, channels, arrays, about FROM recordings ORDER BY rowid')
-        return [_recording(*row) for row in rows]
+        with self._reading("recordings"):
+            return [_recording(*row) for row in rows]
 
     def traces(
         self,
@@ -273,19 +283,22 @@ class Store:
         order = "labels, horizon, predictor, recording"
         rows = self._db.execute(f"SELECT {columns} FROM traces {where} ORDER BY {order}", values).fetchall()
         about = {recording.name: recording for recording in self.recordings()} if rows else {}
-        return [_trace(about[row[3]], *row) for row in rows]
+        with self._reading("traces"):
+            return [_trace(about[row[3]], *row) for row in rows]
 
     def timings(self) -> list[Timing]:
         """Return the timings, in the order in which they were measured."""
         rows = self._db.execute("SELECT predictor, configuration, milliseconds FROM timings ORDER BY rowid")
-        return [Timing(predictor, json.loads(text), milliseconds) for predictor, text, milliseconds in rows]
+        with self._reading("timings"):
+            return [Timing(predictor, json.loads(text), milliseconds) for predictor, text, milliseconds in rows]
 
     def meta(self) -> dict[str, str]:
         """Return facts about the experiment by key.
 
-        `settings` is the TOML text that reproduces it; `version` the version of quatcast; `data` the data source or
-        the files; `started` and `finished` the times in ISO 8601; `machine` a description of cores, device and
-        software; `elapsed` the seconds of computation in all sessions. `finished` is empty while runs are missing.
+        `settings` is the TOML text that reproduces it; `version` the versions of quatcast that computed it; `data` the
+        data source or the files; `started` and `finished` the times in ISO 8601; `machine` a description of cores,
+        device and software; `elapsed` the seconds of computation in all sessions. `finished` is empty while runs are
+        missing.
         """
         return dict(self._db.execute("SELECT key, value FROM meta ORDER BY key"))
 
@@ -338,6 +351,12 @@ def _trace(about: Recording, *row: Any) -> Trace:
         weight=arrays.pop("weight"),
         extra=MappingProxyType(arrays),
     )
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, KeyError):
+        return f"{error.args[0]!r} is missing"
+    return one_line(str(error)) or type(error).__name__
 
 
 def _where(**values: Any) -> tuple[str, list[Any]]:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.engine.threads import one_thread
-from quatcast.learners.base import check_finite
+from quatcast.learners.base import LARGEST_SIZE, check_finite
 from quatcast.typing import Bools, Floats
 
 Labels = Literal["causal", "lookahead"]
@@ -166,6 +166,19 @@ class OnlineForecaster(Checkpointable, ABC):
             for row in x:
                 yield self.forecast(row, everything)
                 self.learn()
+
+    def rehearse(self) -> None:
+        """Make one step with a sample of which no channel was observed."""
+        channels, dimensions = self.state.shape
+        if not 0 < channels * dimensions <= LARGEST_SIZE:
+            raise ValueError(f"shape: expected 1 to {LARGEST_SIZE:,} coordinates, got {self.state.shape}")
+        # The first unit vector is a valid point of every space: a position, and a rotation by nothing.
+        sample = np.zeros((channels, dimensions))
+        sample[:, 0] = 1.0
+        made = self.forecast(sample, np.zeros(channels, dtype=bool))
+        self.learn()
+        if np.shape(made)[-2:] != (channels, dimensions):
+            raise ValueError(f"the forecast has shape {np.shape(made)}, expected {(channels, dimensions)}")
 
     def _begin_anew(self, shape: tuple[int, int]) -> None:
         """Call `begin`; if it raises an error, everything is as it was before."""

@@ -15,6 +15,8 @@ from quatcast.typing import Floats
 ScaleBy = Literal["coordinate", "channel"]
 Target = Literal["position", "displacement"]
 
+LONGEST = 1_000_000
+"""Limit on delays in samples."""
 LIMIT = 50.0
 """Largest scaled number of an input or target of displacements; larger ones are limited and not learnt from."""
 OUTLYING = 20.0
@@ -33,6 +35,8 @@ def as_delays(lags: int | Sequence[int]) -> tuple[int, ...]:
     """
     given = np.asarray(lags)
     whole = given.dtype.kind in "iu" and given.ndim <= 1
+    if whole and given.size and given.max() > LONGEST:
+        raise ValueError(f"lags: expected at most {LONGEST:,} samples, got {given.max():,}")
     delays = np.arange(int(given)) if whole and given.ndim == 0 else np.unique(given)
     if not whole or delays.size == 0 or delays[0] < 0 or (given.ndim == 1 and len(delays) < len(given)):
         raise ValueError(f"lags: expected a positive number of lags, or different delays from 0 up, got {lags!r}")

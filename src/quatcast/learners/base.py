@@ -20,6 +20,8 @@ from quatcast.algebra import Algebra, R, fetch
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.typing import Array, Floats
 
+LARGEST_SIZE = 10_000_000
+"""Limit on the numbers of an input or a target of a learner that is read from a file."""
 LARGEST_INPUT = 1e50
 """Numbers from here on are refused: their squares and products would overflow."""
 
@@ -220,6 +222,17 @@ class Learner(Checkpointable, ABC):
         """Replace the parameters by arrays of the names and shapes that `parameters` returns."""
         if parameters:
             raise ValueError(f"parameters: {type(self).__name__} has none, got {', '.join(parameters)}")
+
+    def rehearse(self) -> None:
+        """Predict and learn once, with zeros."""
+        d, sizes = self.algebra.dimension, (self.state.n_inputs, self.state.n_outputs)
+        if not all(0 < n * d <= LARGEST_SIZE for n in sizes):
+            raise ValueError(f"n_inputs, n_outputs: expected 1 to {LARGEST_SIZE:,} numbers, got {sizes}")
+        u, target = (np.zeros((n, d) if d > 1 else n) for n in sizes)
+        outputs = self.predict(u), self.update(u, target).prediction
+        expected = (self.runs, *target.shape) if self.runs else target.shape
+        if any(output.shape != expected for output in outputs):
+            raise ValueError(f"the output has shape {outputs[0].shape}, expected {expected}")
 
     def __copy__(self) -> Self:
         # A shallow copy would share arrays that one of the two may replace, and buffers that both would write to.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.checkpoint import Checkpointable, State
+from quatcast.limits import check_memory
 from quatcast.safety.channels import some
 from quatcast.typing import Floats
 
@@ -101,6 +102,7 @@ class Conformal(Checkpointable):
     def begin(self) -> None:
         """Begin anew, with no errors."""
         memory = max(RECENT, round(self.horizon / (1 - self.level)))
+        check_memory("channels, horizon", 8.0 * self.channels * (memory + self.horizon))
         self.state = ConformalState(
             errors=np.full((self.channels, memory), np.nan),
             radii=np.full((self.horizon, self.channels), np.nan),
@@ -112,6 +114,14 @@ class Conformal(Checkpointable):
     def given(self) -> Floats:
         """Radii (channels,) that were given for the next sample, `horizon` samples before it; NaN if there was none."""
         return np.asarray(self.state.radii[self.state.time % self.horizon])
+
+    def rehearse(self) -> None:
+        """Compare the shapes of the state with those of a new one."""
+        fresh = Conformal(self.channels, self.horizon, self.level).state
+        for name in ("errors", "radii", "alpha"):
+            found, expected = (np.shape(getattr(state, name)) for state in (self.state, fresh))
+            if found != expected:
+                raise ValueError(f"{name}: expected shape {expected}, got {found}")
 
     def update(self, errors: ArrayLike) -> Floats:
         """Take in the errors known at a new sample, and return the radii (channels,) of the forecasts made there.

@@ -1,4 +1,4 @@
-"""Workers: processes on this machine or on a Dask cluster, used through `concurrent.futures` only."""
+"""Workers: processes on this machine, or elsewhere, used through `concurrent.futures` only."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from importlib import import_module
 from itertools import islice
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 Item = TypeVar("Item")
@@ -22,6 +20,8 @@ Pool = tuple[Executor, int]
 """An executor, and how many tasks it computes at once."""
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+CHECK_EVERY = 2.0
+"""Seconds after which an executor with a method `check` is asked whether it can still compute anything."""
 GPU_WORKERS = 4
 """Processes that share one GPU: while one prepares a step, the kernels of the others run."""
 
@@ -37,7 +37,8 @@ class Workers:
     Parameters
     ----------
     pool
-        Context manager that opens the executor: `local(…)` or `dask(…)`.
+        Context manager that opens the executor: `local(…)` or `dask(…)`. If the executor has a method `check`, it is
+        called now and then while nothing is ready, and raises an error if nothing will be.
 
     Examples
     --------
@@ -75,8 +76,11 @@ class Workers:
         try:
             for item in [*first, *islice(queue, 2 * slots - 1)]:
                 running.add(executor.submit(function, item))
+            check: Callable[[], None] | None = getattr(executor, "check", None)
             while running:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
+                done, running = wait(running, timeout=CHECK_EVERY if check else None, return_when=FIRST_COMPLETED)
+                if check and not done:
+                    check()
                 for future in done:
                     running |= {executor.submit(function, item) for item in islice(queue, 1)}
                     yield future.result()
@@ -149,41 +153,3 @@ def _serve(parent: Connection) -> None:
             os._exit(0)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def dask(address: str, files: Sequence[Path] = (), modules: Collection[str] = ()) -> Iterator[Pool]:
-    """Open the workers of the Dask scheduler at an address. quatcast must be installed on them.
-
-    Parameters
-    ----------
-    address
-        Address of the scheduler.
-    files
-        Python files to send to the scheduler and the workers, such as plugins that are not installed there.
-    modules
-        Modules that tasks need. It is an error if the scheduler or a worker cannot import one; Dask itself would wait
-        forever.
-    """
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ValueError("cluster: Dask is not installed; install quatcast[cluster]") from error
-    try:
-        client = Client(address, timeout=10)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"cluster: no Dask scheduler answers at {address!r}") from error
-    with client:
-        slots = sum(client.nthreads().values())
-        if not slots:
-            raise ValueError(f"cluster: the scheduler at {address!r} has no workers")
-        for file in files:
-            client.upload_file(str(file))
-        for module in modules:
-            try:
-                client.run_on_scheduler(import_module, module)
-                client.run(import_module, module)
-            except ImportError as error:
-                raise ValueError(f"cluster: {module!r} is not installed at {address!r} ({error})") from error
-        with client.get_executor() as executor:
-            yield executor, slots

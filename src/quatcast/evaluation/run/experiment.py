@@ -15,7 +15,7 @@ import numpy as np
 
 from quatcast import __version__
 from quatcast.data.recording import Recording
-from quatcast.evaluation.catalogue import Batch
+from quatcast.evaluation.catalogue import Batch, find_predictor
 from quatcast.evaluation.coordinates import Coordinates
 from quatcast.evaluation.metrics import score
 from quatcast.evaluation.protocol import (
@@ -26,7 +26,9 @@ from quatcast.evaluation.protocol import (
     scaling_samples,
     validation_samples,
 )
+from quatcast.evaluation.provenance import Origin, origin
 from quatcast.evaluation.records import Configuration, NewTrace, Result, Stage, Unseeded
+from quatcast.evaluation.run.estimate import check_needs
 from quatcast.evaluation.run.execution import Workers, cores
 from quatcast.evaluation.run.plan import Job, RunSpec, check, plan
 from quatcast.evaluation.run.settings import Settings
@@ -39,11 +41,12 @@ Progress = Callable[[Stage, float, float], None]
 
 
 class JobResult(NamedTuple):
-    """The results and traces of a finished job."""
+    """The results and traces of a finished job, and the code that computed them."""
 
     job: Job
     results: list[Result]
     traces: list[NewTrace]
+    origin: Origin | None = None
 
 
 def run_job(job: Job) -> JobResult:
@@ -77,7 +80,8 @@ def run_job(job: Job) -> JobResult:
         )
         for i, (predictor, configuration, seed) in enumerate(job.runs)
     ]
-    return JobResult(job, results, _traces(job, forecasts, scores.diverged) if job.traced else [])
+    traces = _traces(job, forecasts, scores.diverged) if job.traced else []
+    return JobResult(job, results, traces, origin(job.modules))
 
 
 def _traces(job: Job, forecasts: Forecasts, diverged: Bools) -> list[NewTrace]:
@@ -103,6 +107,8 @@ def compare(
     store: Store,
     workers: Workers,
     progress: Progress = lambda stage, done, total: None,
+    *,
+    mixed: bool = False,
 ) -> int:
     """Run the protocol and store its results; runs that are in the store already are not repeated.
 
@@ -118,12 +124,19 @@ def compare(
         Where jobs are computed.
     progress
         Function that is called after every job.
+    mixed
+        Whether to resume a store with results of other versions of quatcast, or of other code. Both are then told in
+        the report.
 
     Returns
     -------
     The number of runs that were computed by this call.
     """
+    check_needs(recordings, settings)
     check(recordings, settings)
+    own = {origin([find_predictor(name).module]) for name in settings.predictors}
+    if not mixed:
+        _check_origins(store, own)
     _register(recordings, settings, store)
     began = time.monotonic()
     elapsed = float(store.meta().get("elapsed", "0"))
@@ -139,7 +152,10 @@ def compare(
         done = total - sum(job.cost for job in missing)
         progress(stage, done, total)
         for finished in workers.map(run_job, missing):
-            store.add(finished.results, finished.traces)
+            if finished.origin not in own:
+                other = finished.origin or "an earlier version of quatcast"
+                raise ValueError(f"a worker computes with {other}, expected {origin()}; install the same everywhere")
+            store.add(finished.results, finished.traces, finished.origin)
             store.add_meta(elapsed=f"{elapsed + time.monotonic() - began:.1f}")
             done, runs = done + finished.job.cost, runs + len(finished.results)
             progress(stage, done, total)
@@ -156,6 +172,7 @@ def compare(
         return [chosen[case]] if case in chosen else applicable(grids[predictor], horizon, by_name[recording])[:1]
 
     count += compute("test", tested)
+    store.add_meta(version=_versions(store))
     if not store.meta().get("finished"):
         store.add_meta(finished=_now())
     return count
@@ -172,6 +189,31 @@ def _without(job: Job, stored: Mapping[Unseeded, Set[int]]) -> Job:
     return replace(job, runs=tuple(missing))
 
 
+def _check_origins(store: Store, own: Set[Origin]) -> None:
+    """Raise a ValueError if the store has results of other code."""
+    versions = {one.version for one in own}
+    others = {
+        other: count
+        for other, count in store.origins().items()
+        # Stores of earlier formats tell the version only.
+        if (other not in own if other.code else other.version not in versions)
+    }
+    if others:
+        found = ", ".join(f"{count:,} results of {other}" for other, count in others.items())
+        raise ValueError(
+            f"{store.path}: holds {found}; this is {origin()}, which may compute other numbers. Use --mixed to keep "
+            "them and continue, or another folder (--out) to start anew"
+        )
+
+
+def _versions(store: Store) -> str:
+    """Return the versions that computed the results of a store as text."""
+    origins = store.origins()
+    if len({origin.version for origin in origins}) == len(origins) == 1:
+        return next(iter(origins)).version
+    return "; ".join(f"{origin}: {count:,} results" for origin, count in origins.items()).replace("quatcast ", "")
+
+
 def _register(recordings: Sequence[Recording], settings: Settings, store: Store) -> None:
     """Store the description of the experiment, after checking that it is compatible with the stored results."""
     meta = store.meta()
@@ -185,7 +227,7 @@ def _register(recordings: Sequence[Recording], settings: Settings, store: Store)
     store.add_recordings(recordings)
     store.add_meta(
         settings=settings.toml(),
-        version=__version__,
+        version=_versions(store) or __version__,
         # Folders may hold names of patients and are not shown anywhere.
         data=settings.data if isinstance(settings.data, str) else ", ".join(Path(file).name for file in settings.data),
         started=meta.get("started", _now()),

@@ -67,6 +67,11 @@ class Job:
         return (self.stage, self.labels, self.horizon, run.predictor.name, text, self.recording.name, run.seed)
 
     @property
+    def modules(self) -> set[str]:
+        """Names of the modules that define the predictors."""
+        return {run.predictor.module for run in self.runs}
+
+    @property
     def cost(self) -> float:
         """Estimated time in an arbitrary unit: a fixed cost per sample, and a cost per weight."""
         configuration = self.runs[0].configuration

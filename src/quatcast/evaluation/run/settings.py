@@ -34,6 +34,12 @@ TABLES = ("rates", "units", "groups")
 NEWER = ("channels", "glitches", "missing", "glitch_size")
 """Settings that stores of earlier versions do not have."""
 
+LONGEST = 1e9
+"""Limit on durations in seconds, about thirty years."""
+LARGEST_FLOAT = 1e301
+"""Limit on numbers, so that products of them are finite too."""
+LARGEST = 10**12
+"""Limit on whole numbers; what needs more time or memory than there is, is refused where that is known."""
 RENAMED = {"rate": "learning_rate"}
 """Former name of a predictor's setting → its present name."""
 
@@ -125,8 +131,10 @@ class Settings:
         """Read settings from a TOML file; options that are not None take precedence."""
         try:
             values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:  # of TOML, of UTF-8, or of a number with thousands of digits
             raise ValueError(f"{path}: expected a TOML file ({error})") from error
+        except RecursionError as error:
+            raise ValueError(f"{path}: expected a TOML file of settings, got one that is nested too deeply") from error
         chosen = {key: value for key, value in options.items() if value is not None}
         try:
             cls.of(values)
@@ -199,7 +207,7 @@ def _checked(key: str, value: Any) -> Any:
         case "labels":
             return [_one_of(key, word, ["causal", "lookahead"]) for word in _list(key, value)]
         case "horizons":
-            return sorted(positive(key, number, "number of seconds") for number in _list(key, value))
+            return sorted(_seconds(key, number) for number in _list(key, value))
         case "rates":
             return {word: positive(f"{key}.{word}", rate, "number of Hz") for word, rate in _table(key, value).items()}
         case "units":
@@ -213,7 +221,7 @@ def _checked(key: str, value: Any) -> Any:
         case "glitch_size":
             return positive(key, value, "number of spreads")
         case "seconds":
-            return 0.0 if value == 0 and not isinstance(value, bool) else positive(key, value, "number of seconds")
+            return 0.0 if value == 0 and not isinstance(value, bool) else _seconds(key, value)
         case "validation_seeds" | "test_seeds" | "max_runs" | "workers":
             return _count(key, value)
         case "grids":
@@ -275,6 +283,10 @@ def check_setting(where: str, predictor: Predictor, key: str, value: Any) -> tup
 
 def _list(key: str, value: Any) -> list[Any]:
     values = list(value) if isinstance(value, list | tuple) else [value]
+    for one in values:
+        if not isinstance(one, bool | int | float | str):
+            kind = "a list" if isinstance(one, list) else "a table" if isinstance(one, dict) else f"{one}"
+            raise ValueError(f"{key}: expected numbers or texts, got {kind}")
     if not values or len({json.dumps(v) for v in values}) < len(values):
         raise ValueError(f"{key}: expected a list of different values, got {value!r}")
     return values
@@ -295,14 +307,21 @@ def _one_of(key: str, value: Any, known: list[str]) -> str:
 
 def positive(key: str, value: Any, what: str = "number") -> float:
     """Return a value that must be positive and finite as a float, or raise an error that names its setting."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < LARGEST_FLOAT:
         raise ValueError(f"{key}: expected a positive {what}, got {value!r}")
     return float(value)
 
 
+def _seconds(key: str, value: Any) -> float:
+    if isinstance(value, int | float) and LONGEST < value < math.inf:
+        raise ValueError(f"{key}: expected at most {LONGEST:g} seconds, got {value!r}")
+    return positive(key, value, "number of seconds")
+
+
 def _count(key: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{key}: expected a positive whole number, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST:
+        limit = f" up to {LARGEST:,}" if isinstance(value, int) and value > LARGEST else ""
+        raise ValueError(f"{key}: expected a positive whole number{limit}, got {value!r}")
     return value
 
 

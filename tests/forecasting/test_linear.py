@@ -101,7 +101,7 @@ def test_channels_do_not_affect_each_other():
 
 
 def test_the_first_forecast_comes_after_lags_and_horizon():
-    made = np.stack([one for one in map(make().update, smooth_positions(20))])
+    made = np.stack(list(map(make().update, smooth_positions(20))))
     finite = np.isfinite(made).all(axis=(1, 2))
     np.testing.assert_array_equal(finite, np.arange(20) >= LAGS + 4)
 

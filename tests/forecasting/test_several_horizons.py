@@ -241,7 +241,7 @@ def test_members_of_different_horizons_are_refused():
 @pytest.mark.parametrize("horizons", [(1, 3), (1, 1, 6), (6, 9), (0, 6), (1.5, 6)])
 @every
 def test_horizons_that_do_not_fit_are_refused(make, horizons):
-    with pytest.raises(ValueError, match="horizons?: expected"):
+    with pytest.raises(ValueError, match=r"horizons?: expected"):
         make(horizons)
 
 

@@ -77,18 +77,11 @@ def test_signs_follow_the_input_and_do_not_matter(plain):
 
 
 def test_turning_the_room_turns_the_forecasts(plain):
-    """Kernels are computed in single precision, in which the rounding of coordinates shows."""
     x, made = plain
     r = quaternion.random_unit(3)
     turned = forecasts_of(quaternion.product(r, x)).positions
     difference = angles(quaternion.product(r, made.positions), turned)[AHEAD:]
-    assert difference.max() < 1e-5
-    # The developed path itself does not change.
-    paths = []
-    for samples in (x, quaternion.product(r, x)):
-        guarded = Guarded(DampedVelocity(AHEAD), rate=RATE, space="orientation")
-        paths.append(guarded.run(samples[:100]).positions)
-    np.testing.assert_allclose(quaternion.product(r, paths[0])[AHEAD:], paths[1][AHEAD:], atol=1e-9)
+    assert difference.max() < 1e-9
 
 
 def test_turning_the_body_changes_little(plain):

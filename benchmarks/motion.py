@@ -295,15 +295,17 @@ def show_speed(seconds: float) -> None:
             answered = time.thread_time()
             forecaster.learn()
             times.append((answered - began, time.thread_time() - answered))
-        both, warm = 1000 * np.array(times), round(WARMUP * rate)
-        answer, learn = both[warm:].T
-        slow = both[round(30 * rate) : warm]
+        both, begin, warm = 1000 * np.array(times), round(30 * rate), round(WARMUP * rate)
+        answer, learn = both[begin:].T
+        slow = both[begin:warm]
         rows.append([f"{rate:g} Hz", f"{horizon} s", verdict(float(np.median(answer)), ANSWER, 2),
                      verdict(float(np.percentile(answer, 99)), TAIL, 2), verdict(float(np.median(learn)), LEARN, 2),
-                     f"{np.percentile(learn, 99):.2f}", verdict(float(np.median(slow[:, 1])), LEARN, 2),
-                     f"{slow.sum(axis=1).max():.1f}"])  # fmt: skip
-    table(["rate", "horizon", "forecast, median", "forecast, 99th percentile", "learn, median", "99th percentile",
-           "learn while catching up, median", "longest update while catching up"], rows)  # fmt: skip
+                     f"{np.percentile(both[warm:, 1], 99):.2f}", f"{np.median(slow[:, 1]):.2f}",
+                     f"{slow.sum(axis=1).max():.1f} of {1000 / rate:g}"])  # fmt: skip
+    table(["rate", "horizon", "forecast, median", "forecast, 99th percentile", "learn, median",
+           "learn after catching up, 99th percentile", "learn while catching up, median",
+           "longest update while catching up, of a sampling period"], rows)  # fmt: skip
+    print("From 30 s on, which includes the five seconds of catching up, unless stated otherwise.\n", flush=True)
 
 
 def main() -> None:

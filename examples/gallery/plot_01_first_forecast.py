@@ -3,7 +3,8 @@ A first forecast
 ================
 
 The recommended forecaster follows three markers on a breathing chest and says where they will be half a second later.
-It first collects the samples of 30 seconds to learn the scale of the signal; the first forecast comes after 35 seconds.
+Simple forecasts come from the second sample on. Meanwhile it collects the samples of 30 seconds to learn the scale of
+the signal; after 35 seconds all of its members take part.
 """
 
 # %%
@@ -31,7 +32,7 @@ axes.plot(recording.times, recording.positions[:, 0, 2], color="0.3", label="mea
 axes.plot(times, position, label="forecast, 0.5 s before")
 axes.fill_between(times, position - radius, position + radius, alpha=0.25, label="95 % radius")
 axes.axvspan(0, 35, color="0.92", zorder=0)
-axes.text(27.5, axes.get_ylim()[1], "no forecast yet", ha="center", va="top", color="0.4")
+axes.text(27.5, axes.get_ylim()[1], "warming up", ha="center", va="top", color="0.4")
 axes.set(xlabel="time [s]", ylabel="position [mm]", xlim=(20, 70), title="Lower abdomen, antero-posterior")
 axes.set_ylim(bottom=-8)
 axes.legend(loc="lower left", ncols=3)

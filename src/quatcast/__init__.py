@@ -12,6 +12,7 @@ from quatcast.engine.replay import Replay
 from quatcast.forecasting.contract import ForecasterState, Forecasts, OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.kalman import Kalman
+from quatcast.forecasting.linear import AdaptiveLinear
 from quatcast.forecasting.mixture import Mixture
 from quatcast.forecasting.spaces import Orientation, Pose, Position, Space, Vector, find_space
 from quatcast.forecasting.velocity import ConstantVelocity, DampedVelocity
@@ -26,8 +27,10 @@ from quatcast.learners import (
     RLS,
     RNN,
     ComplexRNN,
+    KernelRidge,
     Learner,
     LearnerState,
+    LocalAverage,
     Persistence,
     Ridge,
     StackedStep,
@@ -37,7 +40,7 @@ from quatcast.safety.conformal import Conformal
 from quatcast.safety.gate import Gate, Gated
 from quatcast.safety.guard import Guarded
 from quatcast.safety.recommendation import recommended
-from quatcast.safety.status import Forecast, GuardedForecasts, Status
+from quatcast.safety.status import Forecast, GuardedForecasts, Path, Status
 from quatcast.training.losses import MCC, MSE, Loss, LossResult, correntropy, kernel
 from quatcast.training.optimizers import SGD, Adam, Optimizer
 
@@ -72,6 +75,7 @@ __all__ = [
     "SGD",
     "Activation",
     "Adam",
+    "AdaptiveLinear",
     "Algebra",
     "C",
     "Cell",
@@ -90,14 +94,17 @@ __all__ = [
     "GuardedForecasts",
     "H",
     "Kalman",
+    "KernelRidge",
     "Learner",
     "LearnerState",
+    "LocalAverage",
     "Loss",
     "LossResult",
     "Mixture",
     "OnlineForecaster",
     "Optimizer",
     "Orientation",
+    "Path",
     "Persistence",
     "Pose",
     "Position",

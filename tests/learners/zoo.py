@@ -5,8 +5,26 @@ from typing import Any
 
 import numpy as np
 
-from quatcast import CLMS, LMS, MCC, QELM, QLMS, QRNN, RLS, RNN, SGD, Adam, ComplexRNN, Persistence, Replay, Ridge
-from quatcast.learners.gated import GRU, QGRU
+from quatcast import (
+    CLMS,
+    GRU,
+    LMS,
+    MCC,
+    QELM,
+    QGRU,
+    QLMS,
+    QRNN,
+    RLS,
+    RNN,
+    SGD,
+    Adam,
+    ComplexRNN,
+    KernelRidge,
+    LocalAverage,
+    Persistence,
+    Replay,
+    Ridge,
+)
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,8 @@ ZOO = {
         {"units": 3, "refit": 4, "seeds": [2, 5, 7]},
         tuple({"units": 3, "refit": 4, "seeds": seed} for seed in (2, 5, 7)),
     ),
+    "kernel-ridge": Specimen(KernelRidge, {"memory": 25, "refit": 4, "descents": 3}),
+    "local-average": Specimen(LocalAverage, {"memory": 25}),
     "rnn": Specimen(RNN, {**SMALL, "seeds": 1}),
     "complex-rnn": Specimen(ComplexRNN, {**SMALL, "activation": "sigmoid"}),
     "qrnn": Specimen(QRNN, {**SMALL, "loss": MCC(sigma=2.0)}),

@@ -146,3 +146,18 @@ def test_the_order_of_errors_is_kept_whatever_happens_in_between():
         if newcomer is not None:
             np.testing.assert_array_equal(newcomer.update(error), radii)
         np.testing.assert_array_equal(conformal.state.ranked, np.sort(conformal.state.errors, axis=1))
+
+
+def test_forgetting_leaves_the_last_errors():
+    rng = np.random.default_rng(3)
+    errors = np.concatenate([50 + rng.exponential(size=(900, 2)), rng.exponential(size=(60, 2))])
+    conformal, fresh = Conformal(2, 5, 0.9), Conformal(2, 5, 0.9)
+    for e in errors:
+        conformal.update(e)
+    conformal.forget(60)
+    for e in errors[-60:]:
+        fresh.update(e)
+    fresh.state.alpha = conformal.state.alpha
+    e = rng.exponential(size=2)
+    np.testing.assert_array_equal(conformal.update(e), fresh.update(e))
+    assert conformal.given.max() < 60

@@ -140,7 +140,7 @@ class AdaptiveLinear(OnlineForecaster):
             state.inputs.append(phi)
             state.origins.append(sample)
             state.observed.append(observed)
-            if state.P.any():
+            if state.count > self.lags + self.horizon:
                 moved = (phi[:, None, :] @ state.weights)[:, 0].reshape(len(sample), -1, state.shape[1])
                 ahead = sample + moved.swapaxes(0, 1)
         return np.asarray(ahead[0] if self.horizons is None else ahead)
@@ -178,7 +178,9 @@ class AdaptiveLinear(OnlineForecaster):
         idle = np.asarray(~state.P.any(axis=(-2, -1)) & state.power.any(axis=-1))
         if not idle.any():
             return
-        mean = state.power.mean(axis=-1, keepdims=True)
-        diagonal = 1.0 / (self.regularization * np.maximum(state.power, 1e-3 * mean))
+        # All coordinates of a sample have the same penalty, so that a rotation of space rotates the forecasts.
+        power = state.power.reshape(len(idle), -1, state.shape[1]).mean(axis=-1)
+        power = np.maximum(power, 1e-3 * power.mean(axis=-1, keepdims=True)).repeat(state.shape[1], axis=-1)
+        diagonal = 1.0 / (self.regularization * np.where(idle[:, None], power, 1.0))
         P = np.where(np.eye(diagonal.shape[-1], dtype=bool), diagonal[..., None], 0.0)
         state.P = np.where(idle[:, None, None], P, state.P)

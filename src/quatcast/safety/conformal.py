@@ -152,6 +152,14 @@ class Conformal(Checkpointable):
         state.time += 1
         return radii
 
+    def forget(self, keep: int) -> None:
+        """Forget all but the last `keep` errors, because the forecasts are made in another way now."""
+        state = self.state
+        memory = state.errors.shape[1]
+        older = (state.time - 1 - np.arange(keep, memory)) % memory
+        state.errors = state.errors.copy()
+        state.errors[:, older] = np.nan
+
     def _replace_oldest(self, e: Floats) -> Floats:
         """Replace the oldest errors by new ones, and return all errors in order, NaN last.
 

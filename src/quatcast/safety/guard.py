@@ -294,7 +294,7 @@ class Guarded(OnlineForecaster):
         radius = _placed([f.radius for f in made], ahead, several)
         replaced = np.stack([f.replaced for f in made])
         return GuardedForecasts(
-            forecasts, np.full(T, np.nan), int(ahead[-1]), "causal", 0, radius, status, reasons, replaced
+            forecasts, np.full(T, np.nan), int(ahead.max()), "causal", 0, radius, status, reasons, replaced
         )
 
     def mark(self) -> Any:

@@ -123,6 +123,23 @@ class Path:
         (channels,), True where the newest sample was rejected and replaced.
     unit
         Where a unit quaternion is among the coordinates, or None.
+
+    Examples
+    --------
+    One channel moves by 4 per second along a line; its radius is 1 after half a second and 3 after a second:
+
+    >>> path = Path(
+    ...     seconds=np.array([0.5, 1.0]),
+    ...     origin=np.array([[1.0]]),
+    ...     positions=np.array([[[3.0]], [[5.0]]]),
+    ...     radii=np.array([[1.0], [3.0]]),
+    ...     statuses=(Status.OK, Status.DEGRADED),
+    ...     reasons=("", "radius wide"),
+    ...     replaced=np.array([False]),
+    ... )
+    >>> between = path.forecast(0.75)
+    >>> between.position, between.radius, between.status.label
+    (array([[4.]]), array([2.]), 'degraded')
     """
 
     seconds: Floats

@@ -65,4 +65,8 @@ class Track(State):
         self.pending.append(position)
         self.judgement.take_sample(gated, continued)
         status, reason = self.judgement.judge(gated, position, radius, fault)
+        # Errors of the first experts would keep the radius wide long after the others have joined.
+        enough = 2 * self.conformal.needed
+        if self.judgement.warmup and self.judgement.age == self.judgement.warmup + self.horizon + enough:
+            self.conformal.forget(enough)
         return radius, status, reason

@@ -15,6 +15,11 @@ from quatcast.typing import Bools, Floats
 LARGEST_GAIN = 1e4
 """Mean diagonal of P, relative to its first one, beyond which nothing is forgotten."""
 
+FARTHEST = 1.5
+"""Longest displacement that is forecast, in multiples of the longest one that was learnt from."""
+TINY = 1e-300
+"""Prevents a division by zero."""
+
 
 @dataclass
 class LinearState(ForecasterState):
@@ -34,6 +39,8 @@ class LinearState(ForecasterState):
         (channels, features, horizons·dimensions).
     power
         (channels, features), mean square of each input so far.
+    reach
+        (channels, horizons), longest displacement that was learnt from.
     center
         (channels, dimensions), mean of the samples in memory.
     count
@@ -47,6 +54,7 @@ class LinearState(ForecasterState):
     P: Floats
     weights: Floats
     power: Floats
+    reach: Floats
     center: Floats
     count: int
 
@@ -60,7 +68,8 @@ class AdaptiveLinear(OnlineForecaster):
 
         k = Pφ/(λ + φᵀPφ),    W ← W + k(d − Wᵀφ)ᵀ,    P ← (P − kφᵀP)/λ.
 
-    Nothing is scaled beforehand: P begins with the inverse power of the first inputs.
+    Nothing is scaled beforehand: P begins with the inverse power of the first inputs. No displacement is forecast that is
+    much longer than all before, because a regression on few samples can err by any amount.
 
     Parameters
     ----------
@@ -122,6 +131,7 @@ class AdaptiveLinear(OnlineForecaster):
             P=np.zeros((channels, n, n)),
             weights=np.zeros((channels, n, width)),
             power=np.zeros((channels, n)),
+            reach=np.zeros((channels, width // d)),
             center=np.zeros(shape),
             count=0,
         )
@@ -142,7 +152,9 @@ class AdaptiveLinear(OnlineForecaster):
             state.observed.append(observed)
             if state.count > self.lags + self.horizon:
                 moved = (phi[:, None, :] @ state.weights)[:, 0].reshape(len(sample), -1, state.shape[1])
-                ahead = sample + moved.swapaxes(0, 1)
+                size = np.sqrt(np.sum(moved * moved, axis=-1))
+                within = FARTHEST * state.reach / np.maximum(size, FARTHEST * state.reach + TINY)
+                ahead = sample + (within[..., None] * moved).swapaxes(0, 1)
         return np.asarray(ahead[0] if self.horizons is None else ahead)
 
     def learn(self) -> None:
@@ -162,6 +174,9 @@ class AdaptiveLinear(OnlineForecaster):
         column = (state.P @ phi[..., None])[..., 0]
         k = column / (lam + np.sum(phi * column, axis=-1, keepdims=True))
         k *= seen[:, None]
+        moved = target.reshape(len(phi), -1, state.shape[1])
+        reach = np.sqrt(np.sum(moved * moved, axis=-1))
+        state.reach = np.where(seen[:, None], np.maximum(state.reach, reach), state.reach)
         error = target - (phi[:, None, :] @ state.weights)[:, 0]
         state.weights = state.weights + k[..., None] * error[:, None, :]
         P = state.P - k[..., None] * column[:, None, :]

@@ -113,11 +113,10 @@ def test_an_interrupt_while_it_starts_leaves_no_traceback(tmp_path, command):
 
 
 def test_an_interrupt_while_a_command_imports_is_one_line(tmp_path):
-    (tmp_path / "plotly.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(20)\n")
-    (tmp_path / "x.csv").write_text("t,a.x,a.y,a.z\n" + "".join(f"{i / 10},1,2,3\n" for i in range(400)))
+    (tmp_path / "pooch.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(20)\n")
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCE}"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "quatcast", "forecast", str(tmp_path / "x.csv"), "--out", str(tmp_path)],
+        [sys.executable, "-m", "quatcast", "data", "fetch"],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -68,8 +68,8 @@ class AdaptiveLinear(OnlineForecaster):
 
         k = Pφ/(λ + φᵀPφ),    W ← W + k(d − Wᵀφ)ᵀ,    P ← (P − kφᵀP)/λ.
 
-    Nothing is scaled beforehand: P begins with the inverse power of the first inputs. No displacement is forecast that is
-    much longer than all before, because a regression on few samples can err by any amount.
+    Nothing is scaled beforehand: P begins with the inverse power of the first inputs. No displacement is forecast that
+    is much longer than all before, because a regression on few samples can err by any amount.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ def browse(page, width):
     return found
 
 
-@pytest.mark.parametrize("width", [1400, 1000, 500])
+@pytest.mark.parametrize("width", [1400, 500])
 def test_the_page_as_people_see_it(page, width):
     found = browse(page, width)
     assert found["complaints"] == []

@@ -62,8 +62,7 @@ class Kalman(MotionForecaster):
     The state of a filter is position and velocity (``model="velocity"``), and acceleration as well
     (``model="acceleration"``). With the transition F of one sample,
 
-    .. math:: x(t+1) = F x(t) + w, \quad z(t) = x_1(t) + v, \qquad
-              \operatorname{cov} w = \rho \sigma^2 Q, \quad \operatorname{var} v = \sigma^2,
+        x(t+1) = F x(t) + w,    z(t) = x₁(t) + v,    cov w = ρσ²Q,    var v = σ²,
 
     where Q is that of a white noise that acts on the highest derivative between samples. All coordinates of all
     channels follow the same equations independently. The measurement noise σ² only scales the covariance, so that the

@@ -53,7 +53,7 @@ class Orientation(Space):
 
     With q_r the last accepted sample and y_r its coordinates, a sample q has the coordinates
 
-    .. math:: y = y_r + \log(q_r^{-1} q),
+        y = y_r + log(q_r⁻¹ q),
 
     where log is the rotation vector in radians, in the frame of the body, of whichever of ±q is nearer to q_r. The
     first sample has the coordinates 0. If the room is turned, q → rq, coordinates stay as they are; if the sensor is
@@ -63,13 +63,11 @@ class Orientation(Space):
     **Back to a quaternion.** Let D = ŷ − y_r be the forecast displacement in h seconds. If the axis stays the same, the
     rotation is exp(D). Otherwise q' = q ω/2 is solved by q_r exp(Ω) with the Magnus series
 
-    .. math:: \Omega = \int_0^h \omega(s)\,ds + \frac12 \iint_{s_2 < s_1} \omega(s_2) \times \omega(s_1)
-              \,ds_2\,ds_1 + \dots
+        Ω = ∫ ω(s) ds + ½ ∬ ω(s₂) × ω(s₁) ds₂ ds₁ + …,    0 < s₂ < s₁ < h.
 
     The first term is D. If ω goes from ω₀ to ω₁ as (s/h)^p, then D = h(pω₀ + ω₁)/(p + 1), and the second term is
 
-    .. math:: \frac{p}{2 (p + 1) (p + 2)}\, h^2\, \omega_0 \times \omega_1
-              = \frac{p}{2 (p + 2)}\, h\, \omega_0 \times D,
+        p / (2 (p + 1) (p + 2)) · h² ω₀ × ω₁ = p / (2 (p + 2)) · h ω₀ × D,
 
     (h/6) ω₀ × D for a linear change, p = 1. Real motion that turns back within the horizon changes early, and the
     factor is smaller. It is 1/9 here, a compromise between slow and fast motion captured optically; see

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -72,9 +73,9 @@ class PlayedSource(Source):
         """Continue after a frame."""
         self._last = last
 
+    @abstractmethod
     def recorded(self) -> Iterator[Frame]:
         """Yield the frames; the time of arrival is the one of the recording."""
-        raise NotImplementedError
 
     async def frames(self) -> AsyncIterator[Frame]:
         """Yield frames at the speed that was asked for."""

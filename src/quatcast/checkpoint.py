@@ -109,11 +109,14 @@ class Checkpointable:
 
         Arrays are remembered by reference: a step replaces the arrays of a state and does not write into them.
         """
-        return {"state": _marked(self.state)} if self.begun else {}
+        return _marked(self.state) if self.begun else None
 
     def rewind(self, mark: Any) -> None:
         """Go back to where `mark` was taken, at most one step ago."""
-        _rewind(self, mark, ("state",))
+        if mark is None:
+            self.__dict__.pop("state", None)
+        else:
+            self.state = _rewound(*mark)
 
     def rehearse(self) -> None:
         """Make the next step with made-up input. `load` does this with a copy, to find a state that does not work.
@@ -151,13 +154,17 @@ class State(Checkpointable):
 
     def mark(self) -> Any:
         """Return the fields as they are."""
-        fields = ((name, getattr(self, name)) for name in _parameters(type(self)))
-        # Most fields are arrays and numbers; calling a function for each would take most of the time.
-        return {name: (value, None) if type(value) in _IMMUTABLE else _marked(value) for name, value in fields}
+        # Most fields are arrays and numbers; to call a function for each would take most of the time.
+        fields = self.__dict__.copy()
+        inner = {name: _marked(value) for name, value in fields.items() if type(value) not in _IMMUTABLE}
+        return fields, inner
 
     def rewind(self, mark: Any) -> None:
         """Take the fields back."""
-        _rewind(self, mark, tuple(mark))
+        fields, inner = mark
+        for name in _parameters(type(self)):
+            value, own = inner.get(name, (fields[name], None))
+            setattr(self, name, _rewound(value, own))
 
 
 _signatures: dict[type, tuple[str, ...]] = {}
@@ -196,22 +203,18 @@ def _marked(value: Any) -> Any:
     return value, None
 
 
-def _rewind(target: Checkpointable, mark: dict[str, Any], names: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in mark:
-            target.__dict__.pop(name, None)
-            continue
-        value, inner = mark[name]
-        if isinstance(value, Checkpointable):
-            value.rewind(inner)
-        elif isinstance(value, list | tuple):
-            parts = [item for item in value if isinstance(item, Checkpointable)]
-            for item, own in zip(parts, inner, strict=True):
-                item.rewind(own)
-        elif isinstance(value, np.random.Generator):
-            value.bit_generator.state = inner
-        # A copy, so that one mark serves several attempts at a step.
-        setattr(target, name, value.copy() if isinstance(value, list | deque | dict) else value)
+def _rewound(value: Any, inner: Any) -> Any:
+    """Return a value as it was when `_marked` returned it and what is inside."""
+    if isinstance(value, Checkpointable):
+        value.rewind(inner)
+    elif isinstance(value, list | tuple):
+        parts = [item for item in value if isinstance(item, Checkpointable)]
+        for item, own in zip(parts, inner, strict=True):
+            item.rewind(own)
+    elif isinstance(value, np.random.Generator):
+        value.bit_generator.state = inner
+    # A copy, so that one mark serves several attempts at a step.
+    return value.copy() if isinstance(value, list | deque | dict) else value
 
 
 def write(path: str | os.PathLike[str], tree: Any) -> None:

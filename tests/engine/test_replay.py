@@ -205,7 +205,8 @@ def test_a_learner_steps_as_rtrl_does_and_then_as_the_replays_say(sigma):
         u, d = rng.normal(size=(INPUTS, 4)), rng.normal(size=(OUTPUTS, 4))
         step = learner.update(u, d)
         predicted, _ = oracle.update(u, d)
-        np.testing.assert_allclose(step.prediction, predicted, atol=1e-9)
+        # Replays are computed in single precision.
+        np.testing.assert_allclose(step.prediction, predicted, atol=1e-4)
         memory = [*memory, (u, d)][-12:]
         for _ in range(2 if len(memory) >= 4 else 0):
             last = draws.integers(3, len(memory), size=3)
@@ -215,7 +216,7 @@ def test_a_learner_steps_as_rtrl_does_and_then_as_the_replays_say(sigma):
             slopes = autograd.grad(mean_loss)(parameters, windows, targets, np.ones((3, OUTPUTS)), 1, sigma)
             oracle.theta = oracle.theta - rate * np.concatenate([slopes[name].ravel() for name in oracle.shapes])
     for name, array in learner.parameters().items():
-        np.testing.assert_allclose(array, oracle.get(name), atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(array, oracle.get(name), atol=1e-4, err_msg=name)
 
 
 def test_replay_learns_more_from_the_same_samples():

@@ -350,7 +350,7 @@ def test_forecasts_move_with_the_origin(breathing, learner, target, scale_by):
     settings = {"horizon": 4, "lags": 3, "target": target, "scale_by": scale_by, "train": 60}
     offset, x = np.array([[100.0, -20.0, 3.0], [1.0, 2.0, 3.0], [0.0, 0.0, -50.0]]), breathing[:150]
     plain, moved = (Forecaster(LEARNERS[learner](), **settings).run(y).positions for y in (x, x + offset))
-    np.testing.assert_allclose(moved, plain + offset, atol=1e-7)
+    np.testing.assert_allclose(moved, plain + offset, atol=1e-6)
 
 
 def test_full_quaternions_are_forecast():

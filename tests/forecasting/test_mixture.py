@@ -41,10 +41,12 @@ def objective(w, C, shrinkage):
     errors=st.integers(1, 5).flatmap(lambda K: arrays(float, (K, 12), elements=st.floats(-3, 3, width=16))),
     common=arrays(float, 12, elements=st.floats(-3, 3, width=16)),
     shrinkage=st.sampled_from([0.01, 0.1, 1.0]),
+    active=arrays(bool, 5),
 )
-def test_weights_are_the_best_there_are(errors, common, shrinkage):
+def test_weights_are_the_best_there_are(errors, common, shrinkage, active):
+    """Wherever the search begins."""
     C = (errors + common) @ (errors + common).T
-    w = blend(C, shrinkage)
+    w = blend(C, shrinkage, active[: len(C)])
     assert w.min() >= 0
     assert w.sum() == pytest.approx(1)
     best = best_by_trying_all(C, shrinkage)

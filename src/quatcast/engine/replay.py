@@ -4,6 +4,9 @@ One pass over a signal uses little of what it contains. A replay draws moments w
 from a state of zero over the inputs before each, and returns the gradient of the mean loss over them. Unlike in the
 walk of `quatcast.engine.rtrl`, all steps of a window use the same weights, so the weights of each layer are converted
 to plain real matrices once, and the rest is ordinary back-propagation through a short window.
+
+Replays are remembered and computed in single precision, which takes half the time. The gradient of a few random windows
+is an estimate with an error of some percent, so that rounding by 1e-7 does not matter.
 """
 
 from __future__ import annotations
@@ -113,9 +116,9 @@ class Memory(State):
 
     def append(self, u: Floats, d: Floats, observed: Floats | None) -> None:
         """Add a stacked input (d, m), its target (d, p), and which numbers of the target were observed (p,)."""
-        self.inputs.append(u)
-        self.targets.append(d)
-        self.observed.append(np.ones(d.shape[-1]) if observed is None else observed)
+        self.inputs.append(u.astype(np.float32))
+        self.targets.append(d.astype(np.float32))
+        self.observed.append(np.ones(d.shape[-1], np.float32) if observed is None else observed.astype(np.float32))
         self.pure = self.pure and not u[0].any()
 
     def draw(self, replay: Replay) -> list[Draw]:
@@ -144,7 +147,7 @@ def window_gradients(
     slope
         Function that returns the derivative of the loss with respect to the output for an error (batch, runs, d, p).
     draw
-        The windows.
+        The windows, of the same precision as the parameters.
     """
     # Flattened numbers make rows (step, window), which real matrices act on, with the runs side by side:
     # arrays (n·batch, runs, …). A step is a contiguous part of them.
@@ -290,7 +293,7 @@ def _backward(engine: Engine, U: Array, saved: list[Saved], lam: Array, above: A
 def _per_run(rows: Array, matrix: Array) -> Array:
     """Multiply rows (n, runs, a) by matrices (runs, a, b), run by run: (n, runs, b)."""
     if type(rows) is np.ndarray:
-        product = np.empty((*rows.shape[:2], matrix.shape[-1]))
+        product = np.empty((*rows.shape[:2], matrix.shape[-1]), dtype=rows.dtype)
         np.matmul(rows.transpose(1, 0, 2), matrix, out=product.transpose(1, 0, 2))
         return product
     xp = namespace(rows)

@@ -119,10 +119,10 @@ class Engine:
         if isinstance(net.layers[0].input, LowRankWeights):
             net.layers[0].input.take(past.inputs)
 
-    def roll(self, net: Network, past: History, inputs: Array) -> States:
-        """Return the states after several further inputs (n, d, m); the history stays as it is."""
+    def roll(self, net: Network, past: History, inputs: Array, h: States | None = None) -> States:
+        """Return the states after several further inputs (n, d, m), from states h or from the present ones."""
         n, d, m = inputs.shape
-        mix, h = self.algebra.mix, past.states
+        mix, h = self.algebra.mix, past.states if h is None else h
         first, *rest = net.layers
         # The input weights of the first layer, the largest array by far, are read once for all inputs.
         flat, W = reshape(inputs, (n * d, m)), first.input

@@ -205,6 +205,9 @@ class Forecaster(OnlineForecaster):
             self._catch_up()
         else:
             self._learn_newest()
+        if not self.state.waiting:
+            # The next answer then needs one step of the learner only.
+            self.learner._foresee(list(self.state.inputs))
 
     def update(self, sample: ArrayLike, observed: ArrayLike | None = None) -> Floats:
         """Check the newest sample (channels, dimensions), forecast, and learn from it; see `OnlineForecaster`."""
@@ -315,22 +318,28 @@ class Forecaster(OnlineForecaster):
             ahead = horizons_of(self)
             targets = np.stack([state.origins[h] for h in ahead])
             observed = np.concatenate([state.observed[h] for h in ahead])
-            step = self._learn(state.inputs[0], state.origins[0], targets, observed)
-            state.truncated += step.truncated
+            self._follow(self.learner._learn(*self._pair(state.inputs[0], state.origins[0], targets, observed)))
             for waiting in (state.inputs, state.origins, state.observed):
                 waiting.popleft()
 
-    def _learn(self, u: Floats, origin: Floats, x: Floats, observed: Bools) -> StackedStep:
-        """Learn that the input u, whose newest sample is `origin`, led to samples x (horizons, …)."""
-        state = self._tracking
-        target = state.embedding.target_of(origin, x)
-        if not (state.embedding.within_limits(u) and state.embedding.within_limits(target)):
+    def _pair(self, u: Floats, origin: Floats, x: Floats, observed: Bools) -> tuple[Floats, Floats, Floats | None]:
+        """Return the input u, the target that it led to, from its newest sample to samples x (horizons, …), and a mask.
+
+        The mask is 0 where the target was not observed, and None if all of it was.
+        """
+        embedding = self._tracking.embedding
+        target = embedding.target_of(origin, x)
+        if not (embedding.within_limits(u) and embedding.within_limits(target)):
             observed = np.zeros_like(observed)
         mask = None if observed.all() else np.repeat(observed, target.shape[-1] // len(observed)).astype(float)
-        step = self.learner._update(u, target, mask)
-        weight = fetch(step.weight)[:, 0, :].mean(axis=-1)
-        state.weight = weight if self.learner.runs else weight[0]
-        return step
+        return u, target, mask
+
+    def _follow(self, step: StackedStep | None) -> None:
+        """Keep the kernel weight of a step of the learner, and count truncated walks."""
+        state, runs = self._tracking, self.learner.runs
+        weight = np.ones(runs or 1) if step is None else fetch(step.weight)[:, 0, :].mean(axis=-1)
+        state.weight = weight if runs else weight[0]
+        state.truncated += 0 if step is None else step.truncated
 
     def _answer(self) -> Floats:
         """Roll the learner forward over the inputs that it has not learnt from, and forecast."""
@@ -347,8 +356,8 @@ class Forecaster(OnlineForecaster):
         state = self._tracking
         if not state.inputs:
             return self._nothing(), state.weight
-        step = self._learn(state.inputs[-1], x, target[None], everything)
-        state.truncated += step.truncated
+        step = self.learner._update(*self._pair(state.inputs[-1], x, target[None], everything))
+        self._follow(step)
         return self._position(x, step.prediction), state.weight
 
     def _position(self, origin: Floats, output: Any) -> Floats:

@@ -44,14 +44,14 @@ DISCOUNT = 0.25
 """Factor by which earlier errors count less once a member has joined."""
 
 
-def blend(C: Floats, shrinkage: float) -> Floats:
+def blend(C: Floats, shrinkage: float, active: Bools | None = None) -> Floats:
     """Return the weights (…, K) for error covariances C (…, K, K); see the module.
 
-    With A = C + ρ·diag(C), the weights are v/Σv for the v ≥ 0 that minimises vᵀAv/2 − Σv. Usually all weights are
-    positive; otherwise the positive ones are found by principal pivoting: solve for the active members, then move the
-    last violating one to the other side, that is, an active one below zero or an inactive one that would lower the
-    error. Errors are measured in units of each member's own, so that a member that is a billion times better than the
-    others is not lost in rounding.
+    With A = C + ρ·diag(C), the weights are v/Σv for the v ≥ 0 that minimises vᵀAv/2 − Σv. The positive weights are
+    found by principal pivoting: solve for the active members, then move the last violating one to the other side, that
+    is, an active one below zero or an inactive one that would lower the error. Pivoting begins with the members that
+    are `active` (…, K), all by default; the nearer they are to the result, the sooner it ends. Errors are measured in
+    units of each member's own, so that a member that is a billion times better than the others is not lost in rounding.
 
     Examples
     --------
@@ -69,26 +69,25 @@ def blend(C: Floats, shrinkage: float) -> Floats:
     every = np.arange(power.shape[-1])
     A[..., every, every] = 1.0 + NEGLIGIBLE
     gain = size.min(axis=-1, keepdims=True) / size
-    v = np.linalg.solve(A, gain[..., None])[..., 0]
-    for index in map(tuple, np.argwhere((v < -NEGLIGIBLE).any(axis=-1))):
-        v[index] = _solve(A[index], gain[index])
+    v = _solve(A, gain, np.ones_like(gain, dtype=bool) if active is None else active)
     weights = gain * np.maximum(v, 0.0)
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-def _solve(A: Floats, b: Floats) -> Floats:
-    """Minimise vᵀAv/2 − bᵀv over v ≥ 0."""
-    active = np.ones(len(b), dtype=bool)
-    v = np.zeros_like(b)
+def _solve(A: Floats, b: Floats, active: Bools) -> Floats:
+    """Minimise vᵀAv/2 − bᵀv over v ≥ 0 for all A (…, K, K) and b (…, K) at once."""
+    places, v = np.arange(b.shape[-1]), np.zeros_like(b)
     # There are few pivots; the bound prevents an endless loop if rounding makes two members change sides.
-    for _ in range(10 * len(b)):
-        v = np.zeros_like(b)
-        v[active] = np.linalg.solve(A[np.ix_(active, active)], b[active])
-        wrong = np.where(active, v, A @ v - b) < -NEGLIGIBLE
+    for _ in range(10 * b.shape[-1]):
+        # Equations of inactive members are replaced by v = 0.
+        system = np.where(active[..., :, None] & active[..., None, :], A, 0.0)
+        system[..., places, places] = A[..., places, places]
+        v = np.linalg.solve(system, np.where(active, b, 0.0)[..., None])[..., 0]
+        wrong = np.where(active, v, (A @ v[..., None])[..., 0] - b) < -NEGLIGIBLE
         if not wrong.any():
             break
-        last = np.flatnonzero(wrong)[-1]
-        active[last] = not active[last]
+        last = places[-1] - wrong[..., ::-1].argmax(axis=-1)[..., None]
+        active = active ^ (wrong & (places == last))
     return v
 
 
@@ -245,8 +244,9 @@ class Mixture(OnlineForecaster):
                 errors = state.sample - state.made[-1 - h][:, i]
                 if (judged := self._count(i, errors, covariance[i])) is not None:
                     members, covariance[i] = judged
+                    active = weights[i][:, members] > 0
                     weights[i] = 0.0
-                    weights[i][:, members] = blend(covariance[i][:, members][..., members], rho)
+                    weights[i][:, members] = blend(covariance[i][:, members][..., members], rho, active)
         state.covariance, state.weights = covariance, weights
 
     def _count(self, i: int, errors: Floats, C: Floats) -> tuple[NDArray[np.intp], Floats] | None:

@@ -263,6 +263,17 @@ class Learner(Checkpointable, ABC):
         A step that fails leaves the state as it was.
         """
 
+    def _learn(self, u: Floats, d: Floats, observed: Floats | None) -> StackedStep | None:
+        """Do what `_update` does for a caller that does not need the prediction.
+
+        A learner whose output is expensive and not needed to learn overrides this and returns None, which means a
+        step of weight one.
+        """
+        return self._update(u, d, observed)
+
+    def _foresee(self, inputs: list[Floats]) -> None:
+        """Do in advance what `_predict` will do with these inputs and one more; by default nothing."""
+
     def _checked(self, parameters: Mapping[str, ArrayLike]) -> dict[str, Floats]:
         """Copy parameters, refusing names, shapes and values that `parameters` could not have returned."""
         own = self.parameters()

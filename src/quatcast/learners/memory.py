@@ -38,11 +38,14 @@ class MemoryState(LearnerState):
         Past inputs (4, m) and targets (4·p,) in single precision.
     count
         Number of samples so far.
+    pure
+        Whether the real parts of all inputs so far were zero, as they are for points in space.
     """
 
     inputs: SlidingWindow
     targets: SlidingWindow
     count: int
+    pure: bool
 
 
 class _Memory(Learner):
@@ -58,17 +61,23 @@ class _Memory(Learner):
 
     def _windows(self, spare: int = 0) -> dict[str, Any]:
         size = self.memory + spare
-        return {"inputs": SlidingWindow(size), "targets": SlidingWindow(size), "count": 0}
+        return {
+            "inputs": SlidingWindow(size, transposed=True),
+            "targets": SlidingWindow(size),
+            "count": 0,
+            "pure": True,
+        }
 
     def _distances(self, u: Singles, past: Singles) -> Singles:
         """Return the distances D of an input (4, m) from past ones (n, 4, m)."""
-        squares = np.zeros((len(past), u.shape[-1]), dtype=np.float32)
-        # The real parts of points in space are all zero.
-        for component in range(0 if u[0].any() or past[:, 0].any() else 1, 4):
+        first = 1 if self.state.pure and not u[0].any() else 0
+        squares = np.square(past[:, first] - u[first])
+        for component in range(first + 1, 4):
             difference = past[:, component] - u[component]
             difference *= difference
             squares += difference
-        return np.asarray(np.sqrt(squares, out=squares).sum(axis=-1) / np.float32(u.shape[-1]))
+        # A matrix product would be faster, but round a row differently in another place.
+        return np.asarray(np.add.reduce(np.sqrt(squares, out=squares), axis=-1) / np.float32(u.shape[-1]))
 
     @abstractmethod
     def _output(self, u: Singles) -> Singles:
@@ -79,20 +88,27 @@ class _Memory(Learner):
         return output.astype(float).reshape(1, 4, -1)
 
     def _update(self, u: Floats, d: Floats, observed: Floats | None) -> StackedStep:
-        single = u.astype(np.float32)
-        output = self._output(single)
-        prediction = output.astype(float).reshape(1, 4, -1)
+        prediction = self._predict([u])
         error = d - prediction
         loss = 0.5 * np.sum(error * error, axis=(-2, -1))
-        if observed is None or observed.any():
-            target = np.where(True if observed is None else observed > 0, d, prediction[0])
-            self._remember(single, target.reshape(-1).astype(np.float32))
+        self._take(u, d, observed, prediction[0])
         return StackedStep(prediction, error, loss, np.ones((1, 1, 1)), np.zeros(1))
+
+    def _learn(self, u: Floats, d: Floats, observed: Floats | None) -> None:
+        # Only targets that were not observed need a prediction, in their place.
+        self._take(u, d, observed, None if observed is None or observed.all() else self._predict([u])[0])
+
+    def _take(self, u: Floats, d: Floats, observed: Floats | None, prediction: Floats | None) -> None:
+        """Remember an input and its target, with the prediction where the target was not observed."""
+        if observed is None or observed.any():
+            target = d if observed is None or prediction is None else np.where(observed > 0, d, prediction)
+            self._remember(u.astype(np.float32), target.reshape(-1).astype(np.float32))
 
     def _remember(self, u: Singles, target: Singles) -> None:
         self.state.inputs.append(u)
         self.state.targets.append(target)
         self.state.count += 1
+        self.state.pure = self.state.pure and not u[0].any()
 
 
 class LocalAverage(_Memory):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from quatcast.algebra import C, H, place
+from quatcast.algebra import C, H, namespace, place
 from quatcast.engine.activations import Pair, activation
 from quatcast.engine.cells import Cell, SimpleCell
-from quatcast.engine.history import History
+from quatcast.engine.history import History, States
 from quatcast.engine.low_rank import LowRankWeights
 from quatcast.engine.parameters import Layout
 from quatcast.engine.replay import Draw, Memory, Replay, window_gradients
@@ -41,6 +41,27 @@ class RecurrentState(GradientState):
     past: History
     depth: int
     memory: Memory | None
+
+
+class Foreseen(NamedTuple):
+    """States of a network after inputs that it has not learnt from, computed before they are needed.
+
+    Attributes
+    ----------
+    stored
+        Parameters that they were computed with; each step of the optimizer replaces this list.
+    inputs, states
+        The inputs, and the states after the last of them.
+    """
+
+    stored: list[Any]
+    inputs: list[Floats]
+    states: States
+
+    def covers(self, stored: list[Any], inputs: list[Floats]) -> bool:
+        """Return whether the states are those after these inputs, with these parameters."""
+        same = stored is self.stored and len(inputs) == len(self.inputs)
+        return same and all(one is other for one, other in zip(inputs, self.inputs, strict=True))
 
 
 class RNN(GradientLearner):
@@ -89,6 +110,7 @@ class RNN(GradientLearner):
 
     recurrent = True
     state: RecurrentState
+    _foreseen: Foreseen | None = None
 
     def __init__(
         self,
@@ -181,9 +203,20 @@ class RNN(GradientLearner):
         return Network.of(self.state.leaves())
 
     def _predict(self, inputs: list[Floats]) -> Array:
-        net = self._network()
-        rolled = self._engine.roll(net, self.state.past, place(np.stack(inputs), self.device))
-        return self._engine.output(net, rolled)
+        net, (*before, last) = self._network(), inputs
+        h = self._roll(net, before)
+        return self._engine.output(net, self._engine.roll(net, self.state.past, place(last[None], self.device), h))
+
+    def _foresee(self, inputs: list[Floats]) -> None:
+        self._foreseen = Foreseen(self.state.stored, inputs, self._roll(self._network(), inputs))
+
+    def _roll(self, net: Network, inputs: list[Floats]) -> States:
+        """Return the states after inputs, which may have been foreseen."""
+        if self._foreseen is not None and self._foreseen.covers(self.state.stored, inputs):
+            return self._foreseen.states
+        if not inputs:
+            return self.state.past.states
+        return self._engine.roll(net, self.state.past, place(np.stack(inputs), self.device))
 
     def _forward(self, u: Array) -> tuple[Array, Any]:
         net = self._network()
@@ -209,16 +242,24 @@ class RNN(GradientLearner):
             step = super()._update(u, d, observed)
             memory.append(u, d, observed)
             for draw in memory.draw(replay):
-                placed = Draw._make(place(array, self.device) for array in draw)
-                (joined,) = self.state.stored
-                self._descend([window_gradients(self._engine, self.state.layout, joined, self._slope, placed)])
+                self._descend([self._replayed(Draw._make(place(array, self.device) for array in draw))])
         except Exception:
             self.state.rewind(mark)
             raise
         return step
 
-    def _slope(self, error: Array) -> Array:
-        return self.loss.evaluate(error, self.state.loss).slope
+    def _replayed(self, draw: Draw) -> Array:
+        """Return the gradient over windows in single precision, as the parameters are stored."""
+        (joined,) = self.state.stored
+        xp = namespace(joined)
+
+        def slope(error: Array) -> Array:
+            found = self.loss.evaluate(xp.astype(error, joined.dtype), self.state.loss).slope
+            return xp.astype(found, error.dtype)
+
+        single = xp.astype(joined, draw.inputs.dtype)
+        gradient = window_gradients(self._engine, self.state.layout, single, slope, draw)
+        return xp.astype(gradient, joined.dtype)
 
 
 class ComplexRNN(RNN):

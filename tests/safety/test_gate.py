@@ -46,6 +46,28 @@ def test_hardly_ever_fires_on_people_who_cough_and_laugh(everyone):
     assert false_alarms.mean() < 0.002
 
 
+def test_a_cough_moves_all_markers_and_a_glitch_one(calm):
+    """A sudden motion of all channels passes that would be a fault in one of them alone."""
+    gate, x = Gate(rate=10.0), calm.positions
+    through(x[:600], gate)
+    undo, spread, one = gate.mark(), x[:600].std(axis=0), np.eye(3)[1][:, None]
+
+    def judged(move):
+        gate.rewind(undo)
+        return gate.update(x[600] + move).reasons
+
+    size = next(size for size in np.arange(0.1, 5.0, 0.1) if judged(size * spread * one)[1])
+    assert judged(size * spread * one) == ("", "implausible", "")
+    assert judged(size * spread) == ("", "", "")
+    assert judged(4.0 * size * spread) == ("implausible",) * 3
+
+
+def test_sudden_motion_of_simulated_people_passes():
+    """The bound for single channels alone would replace 52 of these samples."""
+    people = simulated(1)
+    assert sum(int(through(people[i].positions)[1].sum()) for i in (0, 3, 4)) <= 25
+
+
 def test_hardly_ever_fires_on_real_recordings(extmarker_folder):
     false_alarms = np.concatenate([through(r.positions[:600])[1] for r in extmarker(extmarker_folder)])
     assert false_alarms.mean() < 0.002

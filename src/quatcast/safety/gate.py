@@ -131,7 +131,9 @@ class Gate(Checkpointable):
 
     Here s is the robust running scale of ν (β makes it follow within 2 s), r the running root-mean-square distance of
     the channel from its mean, and T the time in seconds for which the channel has been seen: the bound is wide as long
-    as little is known. Positions beyond 10r do not count for r, so that faults cannot widen the bound.
+    as little is known. Positions beyond 10r do not count for r, so that faults cannot widen the bound. If another
+    channel is far from its forecast too, but plausible, the bound is wider, by 1 + 2ν/bound of the other, at most twice
+    as wide and up to 2.5r: a cough moves all markers, a fault mostly one.
 
     **Shift.** Faults do not agree with each other, or repeat one value. Implausible samples in a row that are close to
     one another without repeating are accepted as a real shift once they last for `patience` seconds. A shift of more
@@ -246,6 +248,8 @@ class Gate(Checkpointable):
         back = shifts.end(raw, trusted, place)
         innovation = norm(raw - shifts.offset - place.expected)
         plausible = trusted & ((innovation <= place.bound) | (state.count < WARMUP) | (place.bound == 0))
+        if some(trusted & ~plausible):
+            plausible |= trusted & (innovation <= place.widened(innovation, plausible))
         shifted = self._accept(raw, trusted & ~plausible, plausible, place)
         observed = plausible | shifted
         complete = every(observed)

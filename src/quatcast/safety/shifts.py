@@ -17,6 +17,9 @@ FAULT = 3000.0
 """Distance from the mean, in root-mean-square distances, beyond which a jump is a fault, unless it lasts."""
 CLOSE = 0.25
 """Distance between samples that agree, as a share of the distance that they have jumped."""
+TOGETHER, WIDER, WIDEST = 2.0, 2.0, 2.5
+"""How fast the bound of a channel widens with the distance of another one from its forecast, up to which factor, and up
+to how many root-mean-square distances r."""
 LASTING = 15.0
 """Seconds for which samples must agree to be accepted however far away they are."""
 
@@ -44,6 +47,31 @@ class Place(NamedTuple):
     spread: Floats
     early: Bools
     repeats: Counts
+
+    def widened(self, innovation: Floats, plausible: Bools) -> Floats:
+        """Return the bound (channels,), wider if a plausible channel is far from its one-step forecast too.
+
+        A sudden motion of the body, such as a cough, moves all markers at once, and a fault mostly one. It hardly leads
+        outside the usual range, however: the bound is widened up to 2.5 root-mean-square distances only.
+
+        Parameters
+        ----------
+        innovation
+            (channels,), distances from the one-step forecasts.
+        plausible
+            (channels,), which of them are within the bound.
+
+        Examples
+        --------
+        >>> zero = np.zeros((3, 3))
+        >>> place = Place(zero, np.full(3, 2.0), zero, np.full(3, 4.0), np.array([False] * 3), np.zeros(3, dtype=int))
+        >>> place.widened(np.array([0.5, 3.0, 0.1]), plausible=np.array([True, False, True]))
+        array([3., 3., 3.])
+        """
+        known = plausible & (self.bound > 0)
+        ratio = np.where(known, innovation / np.where(known, self.bound, 1.0), 0.0)
+        wider = np.minimum(self.bound * min(1.0 + TOGETHER * ratio.max(), WIDER), WIDEST * self.spread)
+        return np.maximum(self.bound, wider)
 
 
 @dataclass

@@ -1,9 +1,10 @@
 """The members of the recommended forecaster: one set of rules for every recording, rate and horizon.
 
 All members forecast displacements with one scale per channel, so that a rotation of space has little effect beyond
-rotating inputs and targets. Three answer within the first seconds:
+rotating inputs and targets. Four answer within the first seconds:
 
 - the velocity, followed as far as it has proved to lead;
+- a bank of Kalman filters for constant acceleration;
 - linear prediction of each channel from its own past, over few and over many samples, by recursive least squares.
 
 The others begin once the scales of the signal are known:
@@ -26,6 +27,7 @@ from collections.abc import Sequence
 from quatcast.engine.replay import Replay
 from quatcast.forecasting.contract import OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
+from quatcast.forecasting.kalman import Kalman
 from quatcast.forecasting.linear import AdaptiveLinear
 from quatcast.forecasting.mixture import Mixture
 from quatcast.forecasting.velocity import DampedVelocity
@@ -45,6 +47,8 @@ WARMUP = TRAIN + CATCH_UP
 """Seconds until all members but the network forecast."""
 MEMORY = 100.0
 """Seconds that replays are drawn from."""
+REPLAYS = 20.0
+"""Replays per second, but one or two per sample."""
 ERRORS = 40.0
 """Seconds after which an error counts 1/e for the weights of the mixture, but no fewer than ten samples per second."""
 LONG = (0, 1, 2, 3, 4, 5, 8, 12, 18, 26, 36, 46)
@@ -68,7 +72,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
     Examples
     --------
     >>> len(experts(horizon=5, rate=10.0).members)
-    7
+    8
     """
     ahead = tuple(sorted(horizons or (horizon,)))
     second = max(1, round(rate))
@@ -87,6 +91,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
             learn_first=learn_first,
         )
 
+    replays = 1 if rate >= REPLAYS else 2
     network = QRNN(
         hidden=(10,),
         loss=MCC(sigma=2.0),
@@ -94,12 +99,13 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         seeds=range(4),
         init_std=0.1,
         max_depth=64,
-        replay=Replay(updates=2, batch=24, window=6, memory=max(6, round(MEMORY * rate))),
+        replay=Replay(updates=replays, batch=24, window=6, memory=max(6, round(MEMORY * rate))),
     )
     members: list[OnlineForecaster] = [
         DampedVelocity(horizon, (1, 2, 4, 8, 16), horizons=horizons),
+        Kalman(horizon, "acceleration", horizons=horizons),
         AdaptiveLinear(horizon, 12, memory=600, horizons=horizons),
-        AdaptiveLinear(horizon, 24, memory=2000, horizons=horizons),
+        AdaptiveLinear(horizon, 48, memory=2000, horizons=horizons),
         member(network, range(12), SLOWLY),
         member(QELM(50, regularization=50.0, refit=second, seeds=[1, 2]), range(12)),
         member(KernelRidge(width=3.0, regularization=0.1), range(6)),

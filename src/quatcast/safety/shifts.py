@@ -71,7 +71,7 @@ class Place(NamedTuple):
         known = plausible & (self.bound > 0)
         ratio = np.where(known, innovation / np.where(known, self.bound, 1.0), 0.0)
         wider = np.minimum(self.bound * min(1.0 + TOGETHER * ratio.max(), WIDER), WIDEST * self.spread)
-        return np.maximum(self.bound, wider)
+        return np.asarray(np.maximum(self.bound, wider))
 
 
 @dataclass

@@ -43,8 +43,11 @@ def compare(kind, hidden, loss, oracle_loss, optimizer, oracle_optimizer, init_s
     return worst, taken
 
 
-@pytest.mark.parametrize("init_std", [0.02, 0.1])
-@pytest.mark.parametrize("hidden", [(4,), (3, 3)], ids=["one-layer", "two-layers"])
+@pytest.mark.parametrize(
+    ("hidden", "init_std"),
+    [((4,), 0.02), ((4,), 0.1), ((3, 3), 0.1)],
+    ids=["one-layer-0.02", "one-layer", "two-layers"],
+)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("algebra", NETWORKS)
 def test_equals_classical_rtrl(algebra, loss, hidden, init_std):

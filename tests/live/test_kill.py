@@ -17,5 +17,5 @@ def test_killed_service_loses_nothing(capsys: pytest.CaptureFixture[str]) -> Non
     program = importlib.util.module_from_spec(spec)
     sys.modules["live_kill"] = program
     spec.loader.exec_module(program)
-    code = program.main(["--kills", "2", "--samples", "500", "--longest", "1", "--checkpoint", "0.2"])
+    code = program.main(["--kills", "2", "--samples", "400", "--longest", "1", "--checkpoint", "0.2"])
     assert code == 0, capsys.readouterr().out

@@ -335,7 +335,7 @@ def test_a_file_written_between_any_two_samples_continues_bit_for_bit(name, tmp_
         one = Guarded(Mixture([*members, Kalman(HORIZON)], memory=20), rate=10.0)
     else:
         one = MEMBERS[name]()
-    kind, x = type(one), walk(75)
+    kind, x = type(one), walk(50)
     x[30:33, 1] += 0.5
     for t, row in enumerate(x):
         one.save(tmp_path / "file")

@@ -54,7 +54,7 @@ class Specimen:
         return learner
 
 
-SMALL = {"hidden": (3,), "init_std": 0.2, "max_depth": 40}
+SMALL = {"hidden": (3,), "init_std": 0.2, "max_depth": 20}
 REPLAY = Replay(updates=2, batch=3, window=4, memory=40)
 
 ZOO = {

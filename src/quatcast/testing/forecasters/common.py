@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,17 @@ def smooth_positions(samples: int = 480, channels: int = 2, dimensions: int = 3)
     time = np.arange(samples)[:, None, None] / 10
     phase = np.arange(channels)[:, None] + 0.7 * np.arange(dimensions)
     return np.asarray(5.0 * np.sin(1.6 * time + phase) + 1.5 * np.sin(3.3 * time + 2.0 * phase) + phase)
+
+
+def of_online_forecasters(check: ForecasterCheck) -> ForecasterCheck:
+    """Return a check that passes whatever is not derived from `OnlineForecaster`."""
+
+    @wraps(check)
+    def of_online_forecaster(make: Make, x: Floats) -> None:
+        if isinstance(make(), OnlineForecaster):
+            check(make, x)
+
+    return of_online_forecaster
 
 
 def begun(make: Make, x: Floats) -> Any:

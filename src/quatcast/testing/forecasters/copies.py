@@ -9,8 +9,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from quatcast.forecasting.contract import OnlineForecaster
-from quatcast.testing.forecasters.common import AFTERWARDS, Make, begun, forecasts, moments, same_rows, update
+from quatcast.testing.forecasters.common import (
+    AFTERWARDS,
+    Make,
+    begun,
+    forecasts,
+    moments,
+    of_online_forecasters,
+    same_rows,
+    update,
+)
 from quatcast.testing.tools import fingerprint, require
 from quatcast.typing import Floats
 
@@ -21,11 +29,10 @@ def copies_continue_alike(make: Make, x: Floats) -> None:
     _check_duplicates(begun(make, x), x, "copied", copy.deepcopy)
 
 
+@of_online_forecasters
 def saved_forecasters_continue_alike(make: Make, x: Floats) -> None:
     """Check that a forecaster that is saved and loaded, between any two samples, continues bit for bit."""
     forecaster = make()
-    if not isinstance(forecaster, OnlineForecaster):
-        return
     with TemporaryDirectory() as folder:
         path = Path(folder) / "forecaster"
 
@@ -58,11 +65,10 @@ def _check_duplicates(forecaster: Any, x: Floats, how: str, duplicate: Callable[
                 del duplicates[since]
 
 
+@of_online_forecasters
 def clones_know_nothing(make: Make, x: Floats) -> None:
     """Check that a clone has the same settings and has not begun."""
     forecaster = make()
-    if not isinstance(forecaster, OnlineForecaster):
-        return
     forecasts(forecaster, x[: len(x) // 2])
     clone = forecaster.clone()
     require(not clone.begun, "a clone must not have begun, but it has a state")
@@ -70,8 +76,4 @@ def clones_know_nothing(make: Make, x: Floats) -> None:
     same_rows(forecasts(make(), x), forecasts(clone, x), "a clone must forecast like a new forecaster")
 
 
-CHECKS = (
-    copies_continue_alike,
-    saved_forecasters_continue_alike,
-    clones_know_nothing,
-)
+CHECKS = (copies_continue_alike, saved_forecasters_continue_alike, clones_know_nothing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quatcast.forecasting.contract import OnlineForecaster, satisfies_contract
-from quatcast.testing.forecasters.common import Make, begun, forecasts, same_rows, update
+from quatcast.testing.forecasters.common import Make, begun, forecasts, of_online_forecasters, same_rows, update
 from quatcast.testing.tools import fingerprint, require
 from quatcast.typing import Floats
 
@@ -47,11 +47,10 @@ def forecasts_are_finite_after_warm_up(make: Make, x: Floats) -> None:
         require(reach < 1e3 * size, f"forecasts must stay near the signal, below {size:g}, but one is {reach:g}")
 
 
+@of_online_forecasters
 def forecasts_depend_on_the_past_only(make: Make, x: Floats) -> None:
     """Check that `run` makes no use of samples that come after a forecast was made."""
     forecaster = make()
-    if not isinstance(forecaster, OnlineForecaster):
-        return
     expected = np.moveaxis(np.asarray(forecaster.run(x), dtype=float), -3, 0)
     for t in (len(x) // 4, len(x) // 2, len(x) - 2):
         other = x.copy()
@@ -74,10 +73,9 @@ def begin_begins_anew(make: Make, x: Floats) -> None:
     require(fingerprint(used) == fingerprint(new), "begin must forget everything, but the state is different")
 
 
+@of_online_forecasters
 def update_is_forecast_and_learn(make: Make, x: Floats) -> None:
     """Check that `update` gives what `begin`, `forecast` and `learn` give."""
-    if not isinstance(make(), OnlineForecaster):
-        return
     by_update, by_hand = make(), begun(make, x)
     observed = np.ones(x.shape[1], dtype=bool)
     for t, row in enumerate(x):
@@ -91,11 +89,10 @@ def update_is_forecast_and_learn(make: Make, x: Floats) -> None:
     require(fingerprint(by_update) == fingerprint(by_hand), "update must be forecast and learn, but the states differ")
 
 
+@of_online_forecasters
 def run_is_update_row_by_row(make: Make, x: Floats) -> None:
     """Check that `run` begins anew and puts the forecast made at sample t into row t + horizon, twice the same."""
     forecaster = make()
-    if not isinstance(forecaster, OnlineForecaster):
-        return
     first = forecaster.run(x)
     again = np.asarray(forecaster.run(x), dtype=float)
     rows = np.asarray(first, dtype=float)

@@ -6,8 +6,7 @@ import copy
 from functools import partial
 from typing import Any
 
-from quatcast.forecasting.contract import OnlineForecaster
-from quatcast.testing.forecasters.common import POINTS, Make, begun, moments, update
+from quatcast.testing.forecasters.common import POINTS, Make, begun, moments, of_online_forecasters, update
 from quatcast.testing.tools import fingerprint, interrupted, interruption_points, require, require_undoing
 from quatcast.typing import Floats
 
@@ -22,11 +21,10 @@ def rewind_undoes_every_step(make: Make, x: Floats) -> None:
     require_undoing(begun(make, x), begun(make, x), steps, wrong, thorough_every=10)
 
 
+@of_online_forecasters
 def interrupted_steps_change_nothing(make: Make, x: Floats) -> None:
     """Check that `update` happens completely or not at all, wherever an error occurs in it."""
     forecaster, when = make(), set(moments(x))
-    if not isinstance(forecaster, OnlineForecaster):
-        return
     for t, row in enumerate(x):
         if t in when:
             for at in interruption_points(lambda: partial(copy.deepcopy(forecaster).update, row), POINTS):  # noqa: B023
@@ -41,7 +39,4 @@ def interrupted_steps_change_nothing(make: Make, x: Floats) -> None:
         forecaster.update(row)
 
 
-CHECKS = (
-    rewind_undoes_every_step,
-    interrupted_steps_change_nothing,
-)
+CHECKS = (rewind_undoes_every_step, interrupted_steps_change_nothing)

@@ -63,7 +63,4 @@ def observed_targets_are_learnt_from(make: Make, samples: Pairs) -> None:
     continue_alike(without, everything, samples, "a mask that hides nothing must be like no mask")
 
 
-CHECKS = (
-    unobserved_targets_are_not_learnt_from,
-    observed_targets_are_learnt_from,
-)
+CHECKS = (unobserved_targets_are_not_learnt_from, observed_targets_are_learnt_from)

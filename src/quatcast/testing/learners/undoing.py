@@ -57,8 +57,4 @@ def rewind_undoes_interrupted_steps(make: Make, samples: Pairs) -> None:
         learner.update(u, d)
 
 
-CHECKS = (
-    failing_steps_change_nothing,
-    rewind_undoes_every_step,
-    rewind_undoes_interrupted_steps,
-)
+CHECKS = (failing_steps_change_nothing, rewind_undoes_every_step, rewind_undoes_interrupted_steps)

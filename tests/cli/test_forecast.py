@@ -7,23 +7,13 @@ import numpy as np
 import pytest
 
 from quatcast.cli import run
-from quatcast.data import Recording, read, simulated, write_csv
+from quatcast.data import read, simulated, write_csv
 from quatcast.evaluation import score
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import LMS
 from quatcast.training.optimizers import SGD
 
 QUICK = ["--predictor", "persistence", "--figure", "none"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder with a recording of one marker in it."""
-    monkeypatch.chdir(tmp_path)
-    recording = simulated(seconds=65)[0]
-    positions = recording.positions[:, :1]
-    write_csv(Recording("walk", positions, recording.times, recording.rate, channels=("hip",)), "walk.csv")
-    return tmp_path
 
 
 def table(header: str, rows: np.ndarray, separator: str = ",") -> str:

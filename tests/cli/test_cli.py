@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from walks import walk
 
 from quatcast import __version__
 from quatcast.cli import run
@@ -16,6 +17,14 @@ from quatcast.data import read_csv, simulated, write_csv
 from quatcast.evaluation import Store
 from quatcast.evaluation.metrics import Estimate
 from quatcast.evaluation.summary import RecordingInfo, Summary
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder with a recording of one marker in it."""
+    monkeypatch.chdir(tmp_path)
+    Path("walk.csv").write_text(walk(), encoding="utf-8")
+    return tmp_path
 
 
 @pytest.fixture(autouse=True)

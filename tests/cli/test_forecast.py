@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from walks import walk
 
 from quatcast.cli import run
 from quatcast.data import read, simulated, write_csv
@@ -14,6 +15,14 @@ from quatcast.learners import LMS
 from quatcast.training.optimizers import SGD
 
 QUICK = ["--predictor", "persistence", "--figure", "none"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder with a recording of one marker in it."""
+    monkeypatch.chdir(tmp_path)
+    Path("walk.csv").write_text(walk(), encoding="utf-8")
+    return tmp_path
 
 
 def table(header: str, rows: np.ndarray, separator: str = ",") -> str:

@@ -16,36 +16,20 @@ figure is used again only for the same samples and the same code. Times are meas
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
-import multiprocessing
 import os
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
-from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
 import numpy as np
-from numpy.typing import NDArray
+from recommended_runs import BARE, LINEAR, Results
+from recommended_time import show_checkpoint, show_speed
 from tables import table, verdict
 
-import quatcast
-from quatcast import MSE, QRNN, RLS, Forecaster, Persistence, Ridge, recommended
-from quatcast.algebra.quaternion import pure, random_unit, rotation, vector
-from quatcast.data import Recording, corrupt, extmarker, simulated
-from quatcast.forecasting.recipe import WARMUP, experts
+from quatcast.data import extmarker
 
-START = 600
-LOST = 50
-"""Samples for which a marker is lost: five seconds."""
 PARTS = ("accuracy", "order", "rotation", "robustness", "coverage", "speed", "checkpoint")
 TIMED = ("speed", "checkpoint")
 """Parts that need no recordings and measure time."""
@@ -53,192 +37,6 @@ TARGETS = {0.2: 0.500, 0.5: 1.12, 1.0: 2.00, 2.0: 2.98}
 """Largest acceptable RMSE in mm for each horizon in seconds."""
 ORDER_COST = 1.005
 """Largest acceptable ratio of the RMSE with the answer first to the RMSE with learning first."""
-CHECKPOINT_SIZE, CHECKPOINT_TIME = 4.0, 20.0
-"""Largest acceptable size in MB of a checkpoint, and time in ms to write it."""
-SPARSE = (*range(8), *range(10, 60, 5))
-"""Delays of a linear baseline over almost six seconds."""
-BARE = "network, square error, no gate"
-Floats = NDArray[np.float64]
-
-
-class Outcome(NamedTuple):
-    """Figures of one forecaster on one recording; `others` is the mean error of the other markers while one is lost."""
-
-    rmse: float
-    mae: float
-    others: float
-    within: int
-    total: int
-    milliseconds: float
-
-
-def draw_of(scenario: str) -> tuple[str, int]:
-    """Return the name of a scenario and the number of the random draw, which follows a # if it is not the first."""
-    name, _, draw = scenario.partition("#")
-    return name, int(draw or 0)
-
-
-def loses(recording: Recording, draw: int) -> list[tuple[int, int]]:
-    """Return the first sample and the marker of each loss: one loss every twenty seconds, the markers in turn.
-
-    Each draw begins at another sample and with another marker.
-    """
-    starts = range(START + 10 + 37 * draw % 200, len(recording) - LOST, 200)
-    return [(start, (i + draw) % recording.positions.shape[1]) for i, start in enumerate(starts)]
-
-
-def spoil(recording: Recording, scenario: str) -> tuple[Floats, Floats]:
-    """Return the samples that the forecaster receives, and the true positions that it is compared with."""
-    clean, (scenario, draw) = recording.positions, draw_of(scenario)
-    if scenario == "rotated":
-        turn = random_unit(np.random.default_rng(5))
-        clean = vector(rotation(pure(clean), turn))
-    seen = clean
-    if scenario == "glitches":
-        seen = corrupt(recording, glitches=0.03, seed=1 + draw).positions
-    elif scenario == "missing":
-        seen = corrupt(recording, dropouts=0.10, seed=1 + draw).positions
-    elif scenario == "lost":
-        seen = clean.copy()
-        for start, marker in loses(recording, draw):
-            seen[start : start + LOST, marker] = np.nan
-    return seen, clean
-
-
-def plain(horizon: int, rate: float, learn_first: bool) -> Forecaster:
-    """Return the network of the recommended mixture alone, with the mean square error and without a gate."""
-    members = experts(horizon, rate, learn_first=learn_first).members
-    network = next(m for m in members if isinstance(m, Forecaster) and isinstance(m.learner, QRNN))
-    network.learner = type(network.learner)(**{**network.learner.settings(), "loss": MSE()})
-    return network
-
-
-def linear(kind: Callable[[], Any], lags: Any) -> Callable[[int, float, bool], Forecaster]:
-    return partial(_linear, kind, lags)
-
-
-def _linear(kind: Callable[[], Any], lags: Any, horizon: int, rate: float, learn_first: bool) -> Forecaster:
-    usual: dict[str, Any] = {"target": "displacement", "scale_by": "channel", "learn_first": learn_first}
-    return Forecaster(kind(), horizon=horizon, lags=lags, **usual)
-
-
-def still(horizon: int, rate: float, learn_first: bool) -> Forecaster:
-    return Forecaster(Persistence(), horizon=horizon, lags=1)
-
-
-LINEAR: dict[str, Callable[[int, float, bool], Forecaster]] = {
-    **{f"ridge λ={r:g}": linear(partial(Ridge, r), 12) for r in (3.0, 10.0, 30.0, 100.0, 300.0)},
-    **{f"ridge sparse λ={r:g}": linear(partial(Ridge, r), SPARSE) for r in (30.0, 100.0, 300.0)},
-    **{f"RLS {f:g}": linear(partial(RLS, f, 30.0), 12) for f in (0.998, 0.999, 1.0)},
-}
-
-
-def forecast(name: str, horizon: int, rate: float, learn_first: bool) -> Any:
-    if name == "recommended":
-        return recommended(horizon / rate, rate, learn_first=learn_first)
-    builders = {"persistence": still, BARE: plain, **LINEAR}
-    return builders[name](horizon, rate, learn_first)
-
-
-class Case(NamedTuple):
-    """Forecaster, scenario, horizon and order; together with a recording and the code they determine an outcome."""
-
-    name: str
-    scenario: str
-    horizon: int
-    learn_first: bool
-
-
-def work(case: Case, recording: Recording) -> Outcome:
-    seen, truth = spoil(recording, case.scenario)
-    began = time.process_time()
-    forecasts = forecast(case.name, case.horizon, recording.rate, case.learn_first).run(seen)
-    milliseconds = 1000 * (time.process_time() - began) / len(seen)
-    made = np.asarray(forecasts)
-    made = made.mean(axis=0) if made.ndim == 4 else made
-    errors = np.linalg.norm(made - truth, axis=-1)[START:]
-    radius = getattr(forecasts, "radius", None)
-    within = 0 if radius is None else int(np.sum(errors <= radius[START:]))
-    lost = loses(recording, draw_of(case.scenario)[1])
-    others = [np.delete(errors[s - START : s - START + LOST], marker, axis=1) for s, marker in lost]
-    return Outcome(
-        float(np.sqrt(np.mean(errors**2))),
-        float(np.mean(errors)),
-        float(np.mean(others)) if others else float("nan"),
-        within,
-        errors.size,
-        milliseconds,
-    )
-
-
-@cache
-def code() -> str:
-    """Return a digest of all code that forecasts depend on."""
-    package = Path(quatcast.__file__).parent
-    files = [p for p in sorted(package.rglob("*.py")) if not {"cli", "evaluation"} & set(p.relative_to(package).parts)]
-    text = b"".join(path.read_bytes() for path in [*files, Path(__file__)])
-    return hashlib.sha256(text + np.__version__.encode()).hexdigest()[:16]
-
-
-class Results:
-    """Outcomes of cases on recordings, computed when needed and stored in a file, and means over recordings."""
-
-    def __init__(self, recordings: list[Recording], folder: Path | None, workers: int, learn_first: bool) -> None:
-        self.recordings, self.workers, self.learn_first = recordings, workers, learn_first
-        self.path = Path(os.devnull) if folder is None else folder / "recommended.jsonl"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.outcomes: dict[str, Outcome] = {}
-        for line in self.path.read_text().splitlines() if self.path.exists() else []:
-            try:
-                key, *figures = json.loads(line)
-            except ValueError:
-                continue  # the last line of an interrupted run
-            self.outcomes[key] = Outcome(*figures)
-
-    def key(self, case: Case, recording: Recording) -> str:
-        samples = hashlib.sha256(np.ascontiguousarray(recording.positions).tobytes()).hexdigest()[:16]
-        return " | ".join([code(), *map(str, case), recording.name, f"{recording.rate:g}", samples])
-
-    def need(self, cases: Iterable[Case]) -> None:
-        """Compute the outcomes of cases that are not known yet, the longest first."""
-        tasks = {self.key(case, r): (case, r) for case in cases for r in self.recordings}
-        missing = {key: task for key, task in tasks.items() if key not in self.outcomes}
-        if not missing:
-            return
-        longest_first = sorted(missing, key=lambda key: -len(missing[key][1]) * (missing[key][0].name == "recommended"))
-        began = time.monotonic()
-        with (
-            ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn")) as executor,
-            self.path.open("a") as file,
-        ):
-            futures = {executor.submit(work, *missing[key]): key for key in longest_first}
-            for done, future in enumerate(as_completed(futures), start=1):
-                key, outcome = futures[future], future.result()
-                self.outcomes[key] = outcome
-                print(json.dumps([key, *outcome]), file=file, flush=True)
-                if done % max(1, len(missing) // 5) == 0:
-                    left = (time.monotonic() - began) * (len(missing) / done - 1)
-                    print(f"{done} of {len(missing)} forecasts, about {left:.0f} s left", file=sys.stderr, flush=True)
-
-    def case(self, name: str, horizon: int, scenario: str = "clean", learn_first: bool | None = None) -> Case:
-        """Return a case, in the order of learning of this run unless another one is named."""
-        return Case(name, scenario, horizon, self.learn_first if learn_first is None else learn_first)
-
-    def each(self, *case: Any, group: str = "", **more: Any) -> Iterator[Outcome]:
-        """Yield the outcome of a case on each recording, or on each one of a group."""
-        for recording in self.recordings:
-            if not group or recording.group == group:
-                yield self.outcomes[self.key(self.case(*case, **more), recording)]
-
-    def rmse(self, *case: Any, **more: Any) -> float:
-        return float(np.mean([outcome.rmse for outcome in self.each(*case, **more)]))
-
-    def mae(self, *case: Any, **more: Any) -> float:
-        return float(np.mean([outcome.mae for outcome in self.each(*case, **more)]))
-
-    def others(self, horizon: int, scenario: str) -> float:
-        """Return the mean error of the markers that are observed while another one is lost."""
-        return float(np.mean([outcome.others for outcome in self.each("recommended", horizon, scenario)]))
 
 
 def show_accuracy(results: Results, horizons: list[int]) -> None:
@@ -349,77 +147,6 @@ def show_coverage(results: Results) -> None:
         good = 0.93 <= every <= 0.97 and min(each) >= 0.90
         rows.append([f"{h / 10} s", f"{every:.1%}", f"{min(each):.1%}", "reached" if good else "MISSED"])
     table(["horizon", "all", "lowest recording", "93 to 97 %, none below 90 %"], rows)
-
-
-def show_speed(samples: int, learn_first: bool) -> None:
-    print(f"## Speed and endurance: {samples} simulated samples in a row, one core, 0.5 s ahead\n", flush=True)
-    import psutil
-
-    def memory() -> float:
-        return float(psutil.Process().memory_info().rss / 1e6)
-
-    positions = simulated(seconds=samples / 10)[0].positions
-    before = memory()
-    forecaster = recommended(horizon=0.5, rate=10.0, learn_first=learn_first)
-    seconds, kept, bad, largest = np.zeros(samples), [], 0, 0.0
-    warm = round(10 * WARMUP)
-    for t, row in enumerate(positions):
-        began = time.perf_counter()
-        made = forecaster.update(row)
-        seconds[t] = time.perf_counter() - began
-        if t >= warm:
-            bad += not np.isfinite(made.position).all()
-            largest = max(largest, float(np.nanmax(np.abs(made.position))))
-        if t in (2 * warm, samples // 4, samples - 1):
-            kept.append(memory())
-    milliseconds = 1000 * seconds
-    settled = milliseconds[warm:]
-    table(["", ""], [
-        ["median", f"{np.median(settled):.2f} ms"],
-        ["99th percentile", verdict(float(np.percentile(settled, 99)), 10.0) + " ms"],
-        ["longest", f"{settled.max():.1f} ms"],
-        ["longest during the warm-up", f"{milliseconds[:warm].max():.1f} ms"],
-        ["memory of the process before, after 70 s, after a quarter, and at the end",
-         " → ".join(f"{m:.1f} MB" for m in (before, *kept))],
-        ["forecasts that were not finite", bad],
-        ["largest coordinate of all forecasts, and of all samples",
-         f"{largest:.1f} mm, {np.abs(positions).max():.1f} mm"],
-    ])  # fmt: skip
-
-
-def show_checkpoint(seconds: float = 150.0, files: int = 50) -> None:
-    print(
-        f"## Checkpoints: three markers at 10 Hz after {seconds:g} s, 0.5 s ahead, median of {files} files\n",
-        flush=True,
-    )
-    forecaster, halves = recommended(horizon=0.5, rate=10.0), []
-    for row in simulated(seconds=seconds)[0].positions:
-        began = time.perf_counter()
-        forecaster.forecast(row)
-        answered = time.perf_counter()
-        forecaster.learn()
-        halves.append((answered - began, time.perf_counter() - answered))
-    times = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "checkpoint"
-        for _ in range(files):
-            began = time.perf_counter()
-            forecaster.save(path)
-            times.append(time.perf_counter() - began)
-        size = path.stat().st_size / 1e6
-        began = time.perf_counter()
-        type(forecaster).load(path)
-        loaded = time.perf_counter() - began
-    settled = 1000 * np.array(halves[round(10 * WARMUP) :])
-    table(["", ""], [
-        ["size in MB", verdict(size, CHECKPOINT_SIZE)],
-        ["time to save in ms, median", verdict(1000 * float(np.median(times)), CHECKPOINT_TIME)],
-        ["time to save in ms, longest", f"{1000 * max(times):.1f}"],
-        ["time to load in ms", f"{1000 * loaded:.1f}"],
-        *([f"time of `{half}` in ms, median and 99th percentile",
-           f"{np.median(column):.2f}, {np.percentile(column, 99):.2f}"]
-          for half, column in zip(("forecast", "learn"), settled.T, strict=True)),
-    ])  # fmt: skip
 
 
 def main() -> None:

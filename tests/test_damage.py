@@ -1,6 +1,5 @@
 """A part of the cases of benchmarks/damage.py: damaged and forged checkpoints, and savers that are killed."""
 
-import importlib.util
 import json
 import os
 import random
@@ -9,22 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import load_program
 
 from quatcast import QRNN, RLS, Forecaster, Guarded, Persistence, checkpoint
 from quatcast.container import _ABANDONED
 
-PROGRAM = Path(__file__).parent.parent / "benchmarks" / "damage.py"
-
 
 @pytest.fixture(scope="module")
 def damage():
-    specification = importlib.util.spec_from_file_location("damage", PROGRAM)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["damage"] = module
-    specification.loader.exec_module(module)
-    yield module
+    yield load_program("damage")
     del sys.modules["damage"]
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from walks import walk
 
 from quatcast import __version__
 from quatcast.cli import run
 from quatcast.cli.compare import format_estimate
-from quatcast.data import Recording, read_csv, simulated, write_csv
+from quatcast.data import read_csv, simulated, write_csv
 from quatcast.evaluation import Store
 from quatcast.evaluation.metrics import Estimate
 from quatcast.evaluation.summary import RecordingInfo, Summary
@@ -22,9 +23,7 @@ from quatcast.evaluation.summary import RecordingInfo, Summary
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder with a recording of one marker in it."""
     monkeypatch.chdir(tmp_path)
-    recording = simulated(seconds=65)[0]
-    positions = recording.positions[:, :1]
-    write_csv(Recording("walk", positions, recording.times, recording.rate, channels=("hip",)), "walk.csv")
+    Path("walk.csv").write_text(walk(), encoding="utf-8")
     return tmp_path
 
 

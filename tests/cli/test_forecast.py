@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from walks import walk
 
 from quatcast.cli import run
-from quatcast.data import Recording, read, simulated, write_csv
+from quatcast.data import read, simulated, write_csv
 from quatcast.evaluation import score
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import LMS
@@ -20,9 +21,7 @@ QUICK = ["--predictor", "persistence", "--figure", "none"]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder with a recording of one marker in it."""
     monkeypatch.chdir(tmp_path)
-    recording = simulated(seconds=65)[0]
-    positions = recording.positions[:, :1]
-    write_csv(Recording("walk", positions, recording.times, recording.rate, channels=("hip",)), "walk.csv")
+    Path("walk.csv").write_text(walk(), encoding="utf-8")
     return tmp_path
 
 

@@ -5,6 +5,7 @@ import importlib
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -29,7 +30,7 @@ def fake_file(index: int) -> str:
 @pytest.fixture(autouse=True)
 def restored_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the sources that a test registers."""
-    monkeypatch.setattr(registry, "_sources", dict(registry._sources))
+    monkeypatch.setattr(registry, "_sources", copy(registry._sources))
 
 
 @pytest.fixture

@@ -2,8 +2,10 @@
 
 import autograd
 import autograd.numpy as anp
+import comparison
 import numpy as np
 import pytest
+from comparison import public, side_by_side
 from oracles import ClassicalGRU, Loss, PlainAdam, PlainSGD, unrolled_gru
 
 from quatcast import MCC, MSE, SGD, Adam, Replay
@@ -21,32 +23,18 @@ OPTIMIZERS = {
 INPUTS, OUTPUTS = 2, 1
 
 
-def signal(steps, d, seed=3):
-    rng = np.random.default_rng(seed)
-    phase = rng.uniform(0, 6, (INPUTS, d))
-    t = np.arange(steps)[:, None, None]
-    u = np.sin(0.3 * t + phase) + 0.1 * rng.normal(size=(steps, INPUTS, d)) + (t > steps // 2)
-    y = np.cos(0.3 * t + phase[:OUTPUTS]) + 0.1 * rng.normal(size=(steps, OUTPUTS, d))
-    return u, y
-
-
-def public(x, d):
-    return x[:, 0] if d == 1 else x
+def signal(steps, d):
+    return comparison.signal(steps, d, INPUTS, OUTPUTS)
 
 
 def compare(kind, hidden, optimizer, steps=300, variant="exact", sigma=None):
     """Largest difference between the predictions of learner and oracle, and the learner's steps."""
-    d, (mine, plain) = kind.algebra.dimension, OPTIMIZERS[optimizer]
+    mine, plain = OPTIMIZERS[optimizer]
     loss = MSE() if sigma is None else MCC(sigma=sigma)
     learner = kind(hidden, loss=loss, optimizer=mine, init_std=0.3, seeds=5, max_depth=steps).begin(INPUTS, OUTPUTS)
     start = learner.parameters()
     oracle = ClassicalGRU(start, Loss(sigma), plain(), variant)
-    worst, taken = 0.0, []
-    for u, y in zip(*signal(steps, d), strict=True):
-        step = learner.update(public(u, d), public(y, d))
-        predicted, _ = oracle.update(u, y)
-        worst = max(worst, np.abs(step.prediction - public(predicted, d)).max())
-        taken.append(step)
+    worst, taken = side_by_side(learner, oracle, *signal(steps, kind.algebra.dimension))
     for name, array in learner.parameters().items():
         worst = max(worst, np.abs(array - oracle.get(name)).max())
         assert np.abs(array - start[name]).max() > 1e-2

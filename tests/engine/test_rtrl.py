@@ -2,8 +2,10 @@
 
 import autograd
 import autograd.numpy as anp
+import comparison
 import numpy as np
 import pytest
+from comparison import public, side_by_side
 from oracles import ClassicalRTRL, Loss, PlainAdam, PlainSGD, unrolled
 
 from quatcast import MCC, MSE, QRNN, RNN, SGD, Adam, ComplexRNN, Replay, ghr
@@ -14,37 +16,25 @@ LOSSES = {"mse": (MSE(), {}), "mcc": (MCC(sigma=1.5), {"sigma": 1.5})}
 INPUTS, OUTPUTS = 4, 2
 
 
-def signal(steps, d, seed=3):
-    """Noisy sines with a jump and outliers, as pairs of inputs (m, d) and targets (p, d)."""
-    rng = np.random.default_rng(seed)
-    phase = rng.uniform(0, 6, (INPUTS, d))
-    t = np.arange(steps)[:, None, None]
-    u = np.sin(0.3 * t + phase) + 0.1 * rng.normal(size=(steps, INPUTS, d)) + (t > steps // 2)
-    y = np.cos(0.3 * t + phase[:OUTPUTS]) + 0.1 * rng.normal(size=(steps, OUTPUTS, d))
+def signal(steps, d):
+    """Noisy sines with a jump and outliers."""
+    u, y = comparison.signal(steps, d, INPUTS, OUTPUTS)
     y[::37] += 4.0
     return u, y
 
 
-def public(x, d):
-    return x[:, 0] if d == 1 else x
-
-
 def compare(kind, hidden, loss, oracle_loss, optimizer, oracle_optimizer, init_std=0.1, steps=300, variant="exact"):
     """Largest difference between the predictions of learner and oracle, and the learner's steps."""
-    d = kind.algebra.dimension
     learner = kind(hidden=hidden, loss=loss, optimizer=optimizer, init_std=init_std, seeds=5).begin(INPUTS, OUTPUTS)
     oracle = ClassicalRTRL(learner.parameters(), oracle_loss, oracle_optimizer, variant)
-    worst, taken = 0.0, []
-    for u, y in zip(*signal(steps, d), strict=True):
-        step = learner.update(public(u, d), public(y, d))
-        predicted, _ = oracle.update(u, y)
-        worst = max(worst, np.abs(step.prediction - public(predicted, d)).max())
-        taken.append(step)
-    return worst, taken
+    return side_by_side(learner, oracle, *signal(steps, kind.algebra.dimension))
 
 
-@pytest.mark.parametrize("init_std", [0.02, 0.1])
-@pytest.mark.parametrize("hidden", [(4,), (3, 3)], ids=["one-layer", "two-layers"])
+@pytest.mark.parametrize(
+    ("hidden", "init_std"),
+    [((4,), 0.02), ((4,), 0.1), ((3, 3), 0.1)],
+    ids=["one-layer-0.02", "one-layer", "two-layers"],
+)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("algebra", NETWORKS)
 def test_equals_classical_rtrl(algebra, loss, hidden, init_std):

@@ -32,7 +32,7 @@ max_runs = 1
 hidden = [2]
 lags = [2]
 learning_rate = [0.05, 0.1]
-sigma = [2.0, "adaptive"]
+sigma = ["adaptive"]
 [grids.LMS]
 lags = [2]
 """
@@ -49,7 +49,17 @@ def experiment(tmp_path: Path, recordings: list[Recording]) -> Path:
 
 
 def begin(folder: Path, out: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "quatcast", "compare", "--settings", "settings.toml", "--workers", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "quatcast",
+        "compare",
+        "--settings",
+        "settings.toml",
+        "--workers",
+        "1",
+        "--no-report",
+    ]
     with open(folder / f"{out}.log", "wb") as log:
         return subprocess.Popen([*command, "--out", out], cwd=folder, stdout=log, stderr=log)
 
@@ -80,14 +90,16 @@ def undisturbed(folder: Path, workers: Workers) -> Path:
 
 
 @pytest.mark.slow
-def test_killing_it_ten_times_changes_nothing(experiment: Path, here: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killing_it_again_and_again_changes_nothing(
+    experiment: Path, here: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(experiment)
     calm = undisturbed(experiment, here)
     rng = random.Random(3)
     killed, path = experiment / "killed.log", experiment / "killed" / "results.sqlite"
     total = rows(calm)
     midway = 0
-    for attempt in range(10):
+    for attempt in range(6):
         before = rows(path)
         process = begin(experiment, "killed")
         if attempt % 2:
@@ -101,7 +113,7 @@ def test_killing_it_ten_times_changes_nothing(experiment: Path, here: Workers, m
         process.wait()
         assert psutil.wait_procs(workers, timeout=20)[1] == [], "workers outlived the process that started them"
         midway += 0 < rows(path) < total
-    assert midway >= 5
+    assert midway >= 3
     assert begin(experiment, "killed").wait(timeout=120) == 0, killed.read_text()
     assert stored(path) == stored(calm)
 

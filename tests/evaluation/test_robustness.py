@@ -1,14 +1,14 @@
 """Faults in what predictors see, and the program that measures when correntropy pays."""
 
 import argparse
-import importlib.util
 import math
 import sys
-from pathlib import Path
+from collections.abc import Iterator
 from types import ModuleType
 
 import numpy as np
 import pytest
+from programs import load_program
 from small_experiment import SMALL
 
 from quatcast.data import Recording
@@ -22,18 +22,12 @@ from quatcast.evaluation.summary import Summary
 
 
 @pytest.fixture
-def program(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    path = Path(__file__).parents[2] / "benchmarks" / "robustness.py"
-    spec = importlib.util.spec_from_file_location("robustness", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "robustness", module)
-    spec.loader.exec_module(module)
+def program() -> Iterator[ModuleType]:
     before = dict(CATALOGUE)
-    yield module
+    yield load_program("robustness")
     CATALOGUE.clear()
     CATALOGUE.update(before)
+    del sys.modules["robustness"]
 
 
 def test_faults_have_the_share_and_the_size_that_was_asked_for(recordings: list[Recording]) -> None:

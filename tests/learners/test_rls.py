@@ -41,11 +41,11 @@ def test_equals_weighted_ridge_regression(seed, forgetting, delta):
     np.testing.assert_allclose(found["readout.bias"][..., 0], theta[:, m], atol=1e-8)
 
 
-@pytest.mark.parametrize("forgetting", [0.5, 0.99])
-def test_constant_input_does_not_blow_up(forgetting):
-    """Without a bound P grows as λ⁻ⁿ, past the largest double within 1,100 steps at λ = ½."""
+@pytest.mark.parametrize(("forgetting", "steps"), [(0.5, 2_000), (0.9, 8_000)])
+def test_constant_input_does_not_blow_up(forgetting, steps):
+    """Without a bound P grows as λ⁻ⁿ, past the largest double within 1,100 steps at λ = ½ and 6,800 at λ = 0.9."""
     learner = RLS(forgetting=forgetting)
-    for _ in range(20_000):
+    for _ in range(steps):
         step = learner.update([1.0, 2.0], [3.0])
     assert np.abs(step.error).max() < 1e-9
     # It still forgets along the input, as fast as λ says, and has learnt nothing wild in other directions.

@@ -120,7 +120,7 @@ ZOO = {
         tuple({**SMALL, "seeds": seed, "optimizer": Adam(learning_rate=0.01)} for seed in range(3)),
     ),
     "gru": Specimen(GRU, {**SMALL, "loss": MCC("adaptive"), "optimizer": Adam(learning_rate=0.01)}),
-    "gru-deep": Specimen(GRU, {**SMALL, "hidden": (3, 2), "seeds": 3, "replay": REPLAY}),
+    "gru-deep": Specimen(GRU, {**SMALL, "hidden": (3, 2), "max_depth": 15, "seeds": 3, "replay": REPLAY}),
     "qgru": Specimen(QGRU, {**SMALL, "seeds": 1, "loss": MCC(sigma=2.0)}),
     "qgru-runs": Specimen(
         QGRU,

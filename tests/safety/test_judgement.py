@@ -62,10 +62,10 @@ def test_unexpected_motion_is_announced_before_any_error_is_known():
 
 
 def test_every_reason_says_what_will_end_it():
-    x = simulated(seed=5, seconds=80)[1].positions
+    x = simulated(seed=5, seconds=65)[1].positions
     kinds = set()
     for name in ("9999", "frozen", "missing in blocks", "noise of 10 mm", "shift by 20 mm for 10 s", "ramp of 50 mm/s"):
-        forecasts = make().run(with_burst(x, name, "one channel", 500, 100))
+        forecasts = make().run(with_burst(x, name, "one channel", 400, 100))
         for status, reason in zip(forecasts.status, forecasts.reasons, strict=True):
             assert (status == Status.OK) == (reason == "")
             for part in reason.split("; ") if reason else []:

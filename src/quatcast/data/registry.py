@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from quatcast.data.recording import Recording
+from quatcast.registry import Registry, module_of
 
 
 class Loader(Protocol):
@@ -78,11 +79,10 @@ class Source:
     @property
     def module(self) -> str:
         """Name of the module that defines `load`."""
-        # A functools.partial object belongs to the module of the function that it wraps.
-        return str(getattr(self.load, "func", self.load).__module__)
+        return module_of(self.load)
 
 
-_sources: dict[str, Source] = {}
+_sources = Registry[Source]("source", "data")
 
 
 def register_source(source: Source) -> None:
@@ -104,13 +104,7 @@ def register_source(source: Source) -> None:
     >>> find_source("lorenz-500").load()
     [Recording('lorenz', 500 samples, 1 channels, 3-D, 20 Hz)]
     """
-    present = _sources.get(source.name, source)
-    if present.module != source.module:
-        raise ValueError(
-            f"name: module {present.module!r} has already registered a source {source.name!r}; "
-            f"choose another name in module {source.module!r}"
-        )
-    _sources[source.name] = source
+    _sources.register(source)
 
 
 def find_source(name: str) -> Source:
@@ -126,9 +120,7 @@ def find_source(name: str) -> Source:
     >>> find_source("simulated").title
     'nine recordings of simulated breathing, three markers, 10 Hz'
     """
-    if name not in _sources:
-        raise ValueError(f"data: expected one of {', '.join(sorted(_sources))}, got {name!r}")
-    return _sources[name]
+    return _sources.find(name)
 
 
 def sources() -> tuple[Source, ...]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from quatcast.evaluation.records import Configuration
 from quatcast.forecasting.contract import Forecasts, Labels
+from quatcast.registry import Registry, module_of
 
 MAX_DEPTH = 128
 """Past steps that networks keep in experiments.
@@ -182,8 +183,7 @@ class Predictor:
     @property
     def module(self) -> str:
         """Name of the module that defines `build`."""
-        # A functools.partial object belongs to the module of the function that it wraps.
-        return str(getattr(self.build, "func", self.build).__module__)
+        return module_of(self.build)
 
     def grid_of(self, profile: str) -> dict[str, list[Any]]:
         """Return the values of each setting that a profile tries."""
@@ -201,7 +201,7 @@ class Predictor:
         return MAX_DEPTH * 8 * hidden * hidden * self.weight_size
 
 
-CATALOGUE: dict[str, Predictor] = {}
+CATALOGUE = Registry[Predictor]("predictor", "predictors")
 """The registered predictors by name, in the order of the tables. Add to it with `register_predictor`."""
 
 
@@ -215,13 +215,7 @@ def register_predictor(predictor: Predictor) -> None:
     ValueError
         If another module has registered a predictor of the same name.
     """
-    present = CATALOGUE.get(predictor.name, predictor)
-    if present.module != predictor.module:
-        raise ValueError(
-            f"name: module {present.module!r} has already registered a predictor {predictor.name!r}; "
-            f"choose another name in module {predictor.module!r}"
-        )
-    CATALOGUE[predictor.name] = predictor
+    CATALOGUE.register(predictor)
 
 
 def find_predictor(name: str) -> Predictor:
@@ -237,9 +231,7 @@ def find_predictor(name: str) -> Predictor:
     >>> find_predictor("LMS").grid_of("quick")["lags"]
     [10, 30]
     """
-    if not isinstance(name, str) or name not in CATALOGUE:
-        raise ValueError(f"predictors: expected one of {', '.join(CATALOGUE)}, got {name!r}")
-    return CATALOGUE[name]
+    return CATALOGUE.find(name)
 
 
 def predictors() -> tuple[Predictor, ...]:

@@ -1,4 +1,4 @@
-"""Tools of the checks: fingerprints of objects, and steps that are interrupted on purpose."""
+"""Tools of the checks: fingerprints of objects, and steps that are undone or interrupted on purpose."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import hashlib
 import struct
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from quatcast.algebra import Algebra, fetch
 from quatcast.checkpoint import Checkpointable
+from quatcast.forecasting.contract import mark_of, rewind_to
 
 UNTOUCHED = ("numpy", "threadpoolctl", "contextlib", "importlib", "quatcast.engine.threads")
 """Modules whose functions are not interrupted: they change settings of the process."""
@@ -87,6 +88,45 @@ def _contents(value: Any) -> list[Any]:
     if isinstance(value, Checkpointable):
         return [value.settings(), value.state] if value.begun else [value.settings()]
     return [getattr(value, "__qualname__", ""), vars(value) if hasattr(value, "__dict__") else repr(value)]
+
+
+def require_undoing(
+    one: Any,
+    twin: Any,
+    steps: Sequence[Callable[[Any], Any]],
+    wrong: Callable[[Any, int, int], None],
+    thorough_every: int,
+) -> None:
+    """Require that every step of a run can be undone exactly, and that steps that were undone do not matter.
+
+    Parameters
+    ----------
+    one, twin
+        Two equal objects; wrong steps are done, and undone, in the first one only.
+    steps
+        The steps of the run, each a function of the object.
+    wrong
+        Function that does another step instead: of the object, the number of the step, and that of the attempt.
+    thorough_every
+        Every result is compared with that of the twin. A look at the whole state is slow and taken at one in so many
+        steps; there, two wrong steps are undone from one mark.
+    """
+    for t, step in enumerate(steps):
+        thorough = t < thorough_every or t % thorough_every == 0
+        before, mark = fingerprint(one) if thorough else "", mark_of(one)
+        for attempt in range(1 + thorough):
+            wrong(one, t, attempt)
+            rewind_to(one, mark)
+            require(
+                not thorough or fingerprint(one) == before,
+                f"rewind must undo a step exactly, but after step {t + 1} the state is different",
+            )
+        result, expected = step(one), step(twin)
+        require(
+            fingerprint(result) == fingerprint(expected),
+            f"steps that were undone must not matter, but step {t + 1} gives {result} instead of {expected}",
+        )
+    require(fingerprint(one) == fingerprint(twin), "steps that were undone must not matter, but the states differ")
 
 
 def interruption_points(make_step: Callable[[], Callable[[], Any]], points: int) -> list[int]:

@@ -1,0 +1,139 @@
+"""Checks of forecasts and of the methods that make them: what they return, and that they agree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quatcast.forecasting.contract import OnlineForecaster, satisfies_contract
+from quatcast.testing.forecasters.common import Make, begun, forecasts, of_online_forecasters, same_rows, update
+from quatcast.testing.tools import fingerprint, require
+from quatcast.typing import Floats
+
+
+def satisfies_the_contract(make: Make, x: Floats) -> None:
+    """Check methods, horizon, and the shape of forecasts."""
+    forecaster = make()
+    require(satisfies_contract(forecaster), "a forecaster must have horizon, begin, forecast and learn, but has not")
+    require(make() is not forecaster, "make must return a new forecaster at each call, but it returned the same one")
+    require(forecaster.horizon >= 1, f"horizon must be a positive number of samples, but it is {forecaster.horizon}")
+    if isinstance(forecaster, OnlineForecaster):
+        require(not forecaster.begun, "a new forecaster must not have begun, but this one has a state")
+    forecaster.begin((x.shape[1], x.shape[2]))
+    for row in x[:3]:
+        made = np.asarray(forecaster.forecast(row, np.ones(len(row), dtype=bool)), dtype=float)
+        nothing = forecaster.learn()
+        expected = f"{row.shape}, or (runs, {row.shape[0]}, {row.shape[1]})"
+        require(
+            made.ndim in (2, 3) and made.shape[-2:] == row.shape,
+            f"a forecast must have shape {expected}, but it has {made.shape}",
+        )
+        require(nothing is None, f"learn must return None, but it returned {nothing!r}")
+
+
+def forecasts_are_finite_after_warm_up(make: Make, x: Floats) -> None:
+    """Check that forecasts of a smooth signal begin at some time, are finite from then on, and follow the signal."""
+    forecaster = begun(make, x)
+    h, made = forecaster.horizon, forecasts(forecaster, x)
+    finite = np.asarray(np.isfinite(made).all(axis=(-2, -1)))
+    require(finite.any(), f"a smooth signal must be forecast, but there is no forecast after {len(x)} samples")
+    first = int(finite.argmax())
+    gaps = np.flatnonzero(~finite[first:])
+    require(
+        not len(gaps),
+        f"forecasts of a smooth signal must be finite from the first on, at sample {first}, but not at {gaps + first}",
+    )
+    if len(x) > first + 2 * h:
+        size, reach = np.abs(x).max(), np.abs(made[first:]).max()
+        require(reach < 1e3 * size, f"forecasts must stay near the signal, below {size:g}, but one is {reach:g}")
+
+
+@of_online_forecasters
+def forecasts_depend_on_the_past_only(make: Make, x: Floats) -> None:
+    """Check that `run` makes no use of samples that come after a forecast was made."""
+    forecaster = make()
+    expected = np.moveaxis(np.asarray(forecaster.run(x), dtype=float), -3, 0)
+    for t in (len(x) // 4, len(x) // 2, len(x) - 2):
+        other = x.copy()
+        other[t:] = other[t:][::-1] * 1.5 + 2.0
+        made = np.moveaxis(np.asarray(make().run(other), dtype=float), -3, 0)
+        until = t + forecaster.horizon
+        promise = f"a forecast must not depend on later samples, here those from sample {t} on"
+        same_rows(expected[:until], made[:until], promise)
+
+
+def begin_begins_anew(make: Make, x: Floats) -> None:
+    """Check that `begin` forgets everything, and that a run repeats itself."""
+    new = begun(make, x)
+    expected = forecasts(new, x)
+    for known in (len(x), len(x) // 3):
+        used = begun(make, x)
+        forecasts(used, x[:known] + 1.0)
+        used.begin((x.shape[1], x.shape[2]))
+        same_rows(expected, forecasts(used, x), f"begin must forget everything, here {known} samples")
+    require(fingerprint(used) == fingerprint(new), "begin must forget everything, but the state is different")
+
+
+@of_online_forecasters
+def update_is_forecast_and_learn(make: Make, x: Floats) -> None:
+    """Check that `update` gives what `begin`, `forecast` and `learn` give."""
+    by_update, by_hand = make(), begun(make, x)
+    observed = np.ones(x.shape[1], dtype=bool)
+    for t, row in enumerate(x):
+        made = np.array(by_update.update(row.tolist()), dtype=float)
+        answer = np.array(by_hand.forecast(row.copy(), observed.copy()), dtype=float)
+        by_hand.learn()
+        require(
+            fingerprint(made) == fingerprint(answer),
+            f"update must be forecast and learn, but at sample {t} it gives {made} instead of {answer}",
+        )
+    require(fingerprint(by_update) == fingerprint(by_hand), "update must be forecast and learn, but the states differ")
+
+
+@of_online_forecasters
+def run_is_update_row_by_row(make: Make, x: Floats) -> None:
+    """Check that `run` begins anew and puts the forecast made at sample t into row t + horizon, twice the same."""
+    forecaster = make()
+    first = forecaster.run(x)
+    again = np.asarray(forecaster.run(x), dtype=float)
+    rows = np.asarray(first, dtype=float)
+    h = forecaster.horizon
+    require(rows.shape[-3:] == x.shape, f"run must return positions of shape {x.shape}, but they have {rows.shape}")
+    require(first.horizon == h, f"run must report the horizon {h}, but it reports {first.horizon}")
+    require(fingerprint(rows) == fingerprint(again), "run must begin anew and repeat itself, but it gives other values")
+    require(np.isnan(rows[..., :h, :, :]).all(), f"the first {h} samples cannot be forecast, but run gives numbers")
+    live = begun(make, x)
+    for t, row in enumerate(x):
+        made = update(live, row)
+        expected = made if t + h >= len(x) else rows[..., t + h, :, :]
+        require(
+            fingerprint(made) == fingerprint(np.ascontiguousarray(expected)),
+            f"run must do what update does, but the forecast made at sample {t} is {expected} instead of {made}",
+        )
+    require(fingerprint(forecaster) == fingerprint(live), "run must end like update row by row, but the states differ")
+
+
+def learning_may_be_skipped(make: Make, x: Floats) -> None:
+    """Check that `learn` may be left out after any forecast, and that learning goes on afterwards."""
+    forecaster, observed = begun(make, x), np.ones(x.shape[1], dtype=bool)
+    ready = False
+    for t, row in enumerate(x):
+        made = np.asarray(forecaster.forecast(row.copy(), observed), dtype=float)
+        finite = bool(np.isfinite(made).all())
+        require(
+            finite or not ready, f"forecasts must go on if learn is left out now and then, but there is none at {t}"
+        )
+        ready = finite
+        if t % 50 < 40 or t % 3 == 0:
+            forecaster.learn()
+    require(ready, "forecasts must begin even if learn is left out now and then, but there is none")
+
+
+CHECKS = (
+    satisfies_the_contract,
+    forecasts_are_finite_after_warm_up,
+    forecasts_depend_on_the_past_only,
+    begin_begins_anew,
+    update_is_forecast_and_learn,
+    run_is_update_row_by_row,
+    learning_may_be_skipped,
+)

@@ -1,0 +1,42 @@
+"""Checks of steps that are interrupted or taken back: nothing of them remains in a forecaster."""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from typing import Any
+
+from quatcast.testing.forecasters.common import POINTS, Make, begun, moments, of_online_forecasters, update
+from quatcast.testing.tools import fingerprint, interrupted, interruption_points, require, require_undoing
+from quatcast.typing import Floats
+
+
+def rewind_undoes_every_step(make: Make, x: Floats) -> None:
+    """Check that any step can be undone exactly, also twice from one mark."""
+
+    def wrong(forecaster: Any, t: int, attempt: int) -> None:
+        update(forecaster, x[t, ::-1] + 0.5 + attempt)
+
+    steps = [lambda forecaster, row=row: update(forecaster, row) for row in x]
+    require_undoing(begun(make, x), begun(make, x), steps, wrong, thorough_every=10)
+
+
+@of_online_forecasters
+def interrupted_steps_change_nothing(make: Make, x: Floats) -> None:
+    """Check that `update` happens completely or not at all, wherever an error occurs in it."""
+    forecaster, when = make(), set(moments(x))
+    for t, row in enumerate(x):
+        if t in when:
+            for at in interruption_points(lambda: partial(copy.deepcopy(forecaster).update, row), POINTS):  # noqa: B023
+                before = fingerprint(forecaster)
+                if not interrupted(partial(forecaster.update, row), at):
+                    break
+                require(
+                    fingerprint(forecaster) == before,
+                    f"a step must happen completely or not at all, but one that failed after {at} calls at sample {t} "
+                    "has changed the state",
+                )
+        forecaster.update(row)
+
+
+CHECKS = (rewind_undoes_every_step, interrupted_steps_change_nothing)

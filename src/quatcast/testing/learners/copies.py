@@ -1,0 +1,137 @@
+"""Checks of what belongs to a learner: arrays, parameters, copies, files and new beginnings."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from quatcast.learners import Learner
+from quatcast.testing.learners.common import TAUGHT, Make, Pairs, continue_alike, refused, taught
+from quatcast.testing.tools import fingerprint, require
+
+
+def inputs_are_neither_changed_nor_kept(make: Make, samples: Pairs) -> None:
+    """Check that a learner writes into no array of the caller and is not affected if the caller writes into his."""
+    undisturbed, disturbed = make(), make()
+    for u, d in samples[:TAUGHT]:
+        undisturbed.update(u, d)
+        lent_u, lent_d = np.array(u), np.array(d)
+        step = disturbed.update(lent_u, lent_d)
+        changed = fingerprint((lent_u, lent_d)) != fingerprint((np.array(u), np.array(d)))
+        require(not changed, "update must not write into its arguments, but they have changed")
+        output = disturbed.predict(lent_u)
+        for array in (lent_u, lent_d, step.prediction, step.error, output):
+            array[...] = 123.0
+    promise = "a learner must copy what it remembers, and return copies; writing into these arrays must change nothing"
+    continue_alike(undisturbed, disturbed, samples, promise)
+
+
+def parameters_are_copied(make: Make, samples: Pairs) -> None:
+    """Check that writing into returned or given parameters does not change the learner."""
+    learner, twin = taught(make, samples), taught(make, samples)
+    own = learner.parameters()
+    given = {name: array.copy() for name, array in own.items()}
+    for array in learner.parameters().values():
+        array[...] = np.nan
+    require(
+        fingerprint(learner.parameters()) == fingerprint(own),
+        "parameters() must return copies, but writing into them has changed the learner",
+    )
+    continue_alike(twin, copy.deepcopy(learner), samples, "writing into returned parameters must change nothing")
+    learner.load_parameters(given)
+    for array in given.values():
+        array[...] = np.nan
+    require(
+        fingerprint(learner.parameters()) == fingerprint(own),
+        "load_parameters must copy the arrays, but writing into them has changed the learner",
+    )
+
+
+def parameters_round_trip(make: Make, samples: Pairs) -> None:
+    """Check that parameters which are loaded come back bit for bit."""
+    learner, other = taught(make, samples), make()
+    u, d = samples[0]
+    other.begin(len(u), len(d))
+    other.load_parameters(learner.parameters())
+    require(
+        fingerprint(other.parameters()) == fingerprint(learner.parameters()),
+        "parameters() must return what load_parameters was given, but it returns other values",
+    )
+
+
+def copies_continue_alike(make: Make, samples: Pairs) -> None:
+    """Check that pickled and copied learners continue bit for bit, and independently of the original."""
+    ways: dict[str, Callable[[Learner], Learner]] = {
+        "pickled": lambda learner: pickle.loads(pickle.dumps(learner)),
+        "deep copied": copy.deepcopy,
+        "copied": copy.copy,
+    }
+    for name, duplicate in ways.items():
+        learner = taught(make, samples)
+        before, other = fingerprint(learner), duplicate(learner)
+        require(fingerprint(other) == before, f"a {name} learner must equal the original, but it does not")
+        for u, d in samples[30:36]:
+            learner.update(u, d)
+        require(fingerprint(other) == before, f"a {name} learner must be independent, but it learns with the original")
+        continue_alike(taught(make, samples), other, samples, f"a {name} learner must continue like the original")
+
+
+def saved_learners_continue_alike(make: Make, samples: Pairs) -> None:
+    """Check that learners that are saved and loaded, at several moments, continue bit for bit."""
+    learner, loaded = make(), dict[int, Learner]()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "learner"
+        for n, (u, d) in enumerate(samples[:36]):
+            if n in (0, 1, 2, 5, 11, 20, 30):
+                learner.save(path)
+                loaded[n] = type(learner).load(path)
+                promise = f"a learner that is saved after {n} steps and loaded must continue like the original"
+                require(type(Learner.load(path)) is type(learner), f"{promise}, but it has another class")
+                require(fingerprint(loaded[n]) == fingerprint(learner), f"{promise}, but its state is different")
+            step = learner.update(u, d)
+            for since, other in loaded.items():
+                got = other.update(u, d)
+                require(
+                    fingerprint(got) == fingerprint(step),
+                    f"a learner that is saved after {since} steps and loaded must continue like the original, but step "
+                    f"{n + 1} is {got} instead of {step}",
+                )
+
+
+def clones_know_nothing(make: Make, samples: Pairs) -> None:
+    """Check that a clone has the same settings and has not begun."""
+    clone = taught(make, samples).clone()
+    require(not clone.begun and clone.n_inputs is None, "a clone must not have begun, but it has a state")
+    require(repr(clone) == repr(make()), f"a clone must have the settings {make()!r}, but it has {clone!r}")
+    continue_alike(make(), clone, samples, "a clone must learn like a new learner")
+
+
+def begin_begins_anew(make: Make, samples: Pairs) -> None:
+    """Check that `begin` forgets everything, returns the learner and refuses sizes that make no sense."""
+    learner = taught(make, samples)
+    n_inputs, n_outputs = (len(array) for array in samples[0])
+    require(learner.begin(n_inputs, n_outputs) is learner, "begin must return the learner, but it does not")
+    continue_alike(make(), learner, samples, "begin must forget everything")
+    before = fingerprint(learner)
+    bad: dict[str, tuple[Any, Any]] = {"n_inputs": (0, n_outputs), "n_outputs": (n_inputs, float(n_outputs))}
+    for name, sizes in bad.items():
+        refused(partial(learner.begin, *sizes), [f"{name}: "], f"begin{sizes}")
+    require(fingerprint(learner) == before, "begin must not change the learner if it fails, but it did")
+
+
+CHECKS = (
+    inputs_are_neither_changed_nor_kept,
+    parameters_are_copied,
+    parameters_round_trip,
+    copies_continue_alike,
+    saved_learners_continue_alike,
+    clones_know_nothing,
+    begin_begins_anew,
+)

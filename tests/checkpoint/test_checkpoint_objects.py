@@ -1,0 +1,142 @@
+"""Checkpoints: objects, their classes and devices, and the undoing of a step."""
+
+import subprocess
+import sys
+from collections import deque
+
+import numpy as np
+import pytest
+from checkpoint_tools import Holder, Leaf, array_of, forge, round_trip
+
+from quatcast import MCC, QRNN, RLS, Adam, Learner, Replay, checkpoint
+from quatcast.checkpoint import Checkpointable
+from quatcast.safety.gate import Gate
+from quatcast.testing import fingerprint
+
+CONTINUE = """
+import sys
+import numpy as np
+from quatcast import Learner
+from quatcast.testing import fingerprint
+
+learner = Learner.load(sys.argv[1])
+data = np.load(sys.argv[2])
+predictions = [learner.update(u, d).prediction for u, d in zip(data["u"], data["d"])]
+np.save(sys.argv[3], predictions)
+learner.save(sys.argv[4])
+print(fingerprint(learner))
+"""
+
+
+@pytest.mark.parametrize("replay", [None, Replay()], ids=["plain", "replay"])
+@pytest.mark.parametrize("seeds", [3, range(2)], ids=["single", "runs"])
+def test_a_new_process_continues_bit_for_bit(tmp_path, seeds, replay):
+    rng = np.random.default_rng(0)
+    u, d = rng.normal(size=(300, 3, 4)), rng.normal(size=(300, 2, 4))
+    optimizer = Adam(learning_rate=0.01)
+    learner = QRNN((4, 3), loss=MCC(sigma="adaptive"), optimizer=optimizer, seeds=seeds, init_std=0.1, replay=replay)
+    for x, y in zip(u[:150], d[:150], strict=True):
+        learner.update(x, y)
+    paths = [str(tmp_path / name) for name in ("half", "data.npz", "rest.npy", "end")]
+    learner.save(paths[0])
+    np.savez(paths[1], u=u[150:], d=d[150:])
+    done = subprocess.run([sys.executable, "-c", CONTINUE, *paths], check=True, capture_output=True, text=True)
+    expected = [learner.update(x, y).prediction for x, y in zip(u[150:], d[150:], strict=True)]
+    np.testing.assert_array_equal(np.load(paths[2]), expected)
+    assert done.stdout.strip() == fingerprint(learner) == fingerprint(Learner.load(paths[3]))
+
+
+def test_an_object_comes_back_with_or_without_its_state(tmp_path):
+    holder = Holder({"a": 1})
+    assert not round_trip(holder, tmp_path).begun
+    holder.state = Leaf(np.arange(3.0))
+    assert fingerprint(round_trip(holder, tmp_path)) == fingerprint(holder)
+    with pytest.raises(ValueError, match=r"Holder has not begun: call begin\(...\) first"):
+        _ = Holder().state
+
+
+def test_an_unknown_class_is_named_and_nothing_is_imported(tmp_path):
+    before = set(sys.modules)
+    path = forge(
+        tmp_path / "x", {"arrays": [], "tree": {"object": ["Flight", "antigravity"], "settings": {"dict": []}}}
+    )
+    with pytest.raises(
+        ValueError, match=r"x: .*class 'Flight' of antigravity is not known; import the module that defines it"
+    ):
+        checkpoint.read(path)
+    assert set(sys.modules) == before
+
+
+@pytest.mark.parametrize("device", ["antigravity", "os", "this", "no.such", "", 3])
+def test_an_unknown_device_is_refused_and_nothing_is_imported(tmp_path, device):
+    before = set(sys.modules)
+    path = forge(tmp_path / "x", array_of(device=device), bytes(8))
+    with pytest.raises(ValueError, match="x: cannot be restored: device: "):
+        checkpoint.read(path)
+    assert set(sys.modules) == before
+
+
+def test_arrays_of_another_library_come_back_in_it(tmp_path):
+    strict = pytest.importorskip("array_api_strict")
+    back = round_trip({"a": strict.asarray([1.0, 2.0])}, tmp_path)["a"]
+    assert type(back) is type(strict.asarray(0.0))
+    np.testing.assert_array_equal(np.from_dlpack(back), [1.0, 2.0])
+
+
+def test_another_class_is_refused(tmp_path):
+    Gate(10.0).save(tmp_path / "gate")
+    with pytest.raises(ValueError, match=r"gate: expected a QRNN, got a Gate"):
+        QRNN.load(tmp_path / "gate")
+    checkpoint.write(tmp_path / "list", [1, 2])
+    with pytest.raises(ValueError, match=r"list: expected a Learner, got a list"):
+        Learner.load(tmp_path / "list")
+
+
+def test_classes_of_one_name_are_told_apart_by_their_module(tmp_path):
+    Holder(3).save(tmp_path / "mine")
+    other = type("Holder", (Checkpointable,), {"__module__": "elsewhere"})
+    try:
+        assert type(Holder.load(tmp_path / "mine")) is Holder
+        moved = forge(tmp_path / "moved", {"arrays": [], "tree": {"object": ["Holder", "gone"], "settings": {}}})
+        with pytest.raises(
+            ValueError, match=r"class 'Holder' of gone is not known.*several, in checkpoint_tools, elsewhere"
+        ):
+            checkpoint.read(moved)
+    finally:
+        del Checkpointable._registry["Holder"][other.__module__]
+
+
+def test_a_class_that_has_moved_to_another_module_is_found(tmp_path):
+    settings = {"dict": [["setting", {"value": 4}]]}
+    path = forge(tmp_path / "old", {"arrays": [], "tree": {"object": ["Holder", "old_module"], "settings": settings}})
+    assert checkpoint.read(path).setting == 4
+
+
+def test_a_class_may_be_defined_again_in_its_module(tmp_path):
+    first, second = (type("Twice", (Holder,), {"__module__": __name__}) for _ in range(2))
+    first(3).save(tmp_path / "t")
+    assert type(Checkpointable.load(tmp_path / "t")) is second
+
+
+def test_a_mark_serves_several_attempts():
+    rng = np.random.default_rng(0)
+    leaf = Leaf({"last": 1})
+    holder = Holder()
+    holder.state = Leaf([leaf, Leaf(deque([1, 2])), Leaf(rng), 5])
+    before, mark = fingerprint(holder), holder.mark()
+    for _ in range(3):
+        leaf.content["last"] = 2
+        holder.state.content[1].content.append(3)
+        holder.state.content[2].content.normal()
+        holder.state.content.append(6)
+        assert fingerprint(holder) != before
+        holder.rewind(mark)
+        assert fingerprint(holder) == before
+
+
+def test_rewinding_to_a_mark_before_the_beginning_takes_the_state_away():
+    learner = RLS()
+    mark = learner.mark()
+    learner.update([1.0], [2.0])
+    learner.rewind(mark)
+    assert not learner.begun

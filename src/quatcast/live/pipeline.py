@@ -101,13 +101,19 @@ class Pipeline:
     def take(self, frame: Frame) -> Taken:
         """Take in a frame, and return the samples to be forecast from, in order."""
         self.frames += 1
-        frame = replace(frame, values=np.where(np.isfinite(frame.values), frame.values, np.nan))
         if self._grid is not None:
-            return self._grid.take(frame)
+            return self._grid.take(self._cleaned(frame))
         self._measuring.append(frame)
         if self.rate and self.horizons:
             return self._begin()
         return self._begin() if enough([one.received for one in self._measuring]) else Taken()
+
+    def _cleaned(self, frame: Frame) -> Frame:
+        """Return a frame with NaN where it is known to be faulty, so that nothing is interpolated from such values."""
+        values = np.where(np.isfinite(frame.values), frame.values, np.nan)
+        if values.shape[0] == len(self.names):  # the grid drops frames of another shape
+            values = self.settings.faults.remove(values, self.names, self.settings.space)
+        return replace(frame, values=values)
 
     def _begin(self) -> Taken:
         """Begin the grid and the forecaster, and take in the frames that have been waiting."""
@@ -127,7 +133,7 @@ class Pipeline:
         samples: list[GridSample] = []
         event = ""
         for frame in waiting:
-            taken = self._grid.take(frame)
+            taken = self._grid.take(self._cleaned(frame))
             samples, event = samples + taken.samples, event or taken.event
         return Taken(samples, taken.dropped if len(waiting) == 1 else "", event)
 

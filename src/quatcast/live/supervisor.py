@@ -36,6 +36,8 @@ OPTIONS = {
     "channels": list,
     "unit": str,
     "space": str,
+    "sentinel": (int, float, list),
+    "valid": (str, list),
     "record": str,
     "view": bool,
     "host": str,
@@ -106,9 +108,16 @@ def _words(where: str, name: str, key: str, value: Any) -> list[str]:
         return [option] if value else []
     if key == "to":
         return [word for url in value for word in (option, str(url))]
+    if key in ("sentinel", "valid"):
+        several = value if isinstance(value, list) else [value]
+        return [word for one in several for word in (option, _commas(one))]
     if isinstance(value, list):
-        return [option, ",".join(str(one) for one in value)]
+        return [option, _commas(value)]
     return [option, str(value)]
+
+
+def _commas(value: Any) -> str:
+    return ",".join(str(one) for one in value) if isinstance(value, list) else str(value)
 
 
 def _check_apart(where: str, streams: Mapping[str, Mapping[str, Any]]) -> None:

@@ -206,6 +206,7 @@ class Guarded(OnlineForecaster):
             x = np.where(as_observed(observed, len(x))[:, None], x, np.nan)
         self._ready(x.shape)
         state = self.state
+        x = self.gate.without_known_faults(x, self.space)
         coordinates = self._space.to_coordinates(state.chart, x)
         gated = self.gate.judge(coordinates)
         self._space.accept(state.chart, x, coordinates, ~gated.replaced)

@@ -314,7 +314,7 @@ def test_several_horizons_and_poses_with_the_recommended_forecaster(tmp_path: Pa
     assert last.position.shape == (1, 7)
     assert last.radius.shape == (1,)
     assert np.linalg.norm(last.position[0, 3:]) == pytest.approx(1.0)
-    filled = next(one for one in read_forecasts(read_journal(tmp_path)) if one.number == 30)
+    filled = next(one for one in read_forecasts(read_journal(tmp_path)) if one.forecast.sequence == 30).forecast
     assert np.linalg.norm(filled.sample[0, 3:]) == pytest.approx(1.0)
     assert abs(filled.sample[0, 3:] @ turns[30]) == pytest.approx(1.0, abs=1e-3)
     assert replay_session(tmp_path).equal == 60

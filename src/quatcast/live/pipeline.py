@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.escaping import one_line
 from quatcast.live.clock import DeviceClock
+from quatcast.live.fields import MAX_CHANNELS, MAX_DIMENSIONS
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.grid import Grid, GridSample, Taken
 from quatcast.live.rate import detect_rate, enough
@@ -119,6 +121,9 @@ class Pipeline:
         """Begin the grid and the forecaster, and take in the frames that have been waiting."""
         waiting, self._measuring = self._measuring, []
         first = waiting[0]
+        if len(first.values) > MAX_CHANNELS or first.values.shape[1] > MAX_DIMENSIONS:
+            expected = f"at most {MAX_CHANNELS} channels of at most {MAX_DIMENSIONS} numbers"
+            raise ValueError(f"sample: expected {expected}, got shape {first.values.shape}")
         base = "device" if first.device_time is not None else "sequence" if first.sequence is not None else "received"
         if not self.rate:
             self.rate = detect_rate(_times(waiting, base))
@@ -175,7 +180,7 @@ class Pipeline:
             position=first.position,
             radius=_one_radius(first),
             status=first.status.label,
-            reason=first.reason,
+            reason=one_line(first.reason),
             filled=forecast.replaced,
             sample=sample.values,
             names=self.names,

@@ -353,6 +353,7 @@ class Service:
             for kind, n in self.source.refused.items():
                 self.metrics.count("messages_refused", n - self._refused.get(kind, 0), kind=kind, stream=self._stream)
                 self._refused[kind] = n
+            self.metrics.gauge("samples_unchecked", self.source.unchecked, stream=self._stream)
             self.metrics.gauge("forecasts_dropped", sum(sink.dropped for sink in self.sinks), stream=self._stream)
             for kind, n in self.pipeline.counts.items():
                 self.metrics.gauge("grid", n, kind=kind, stream=self._stream)

@@ -43,6 +43,8 @@ class Source(ABC):
     """
 
     refused: dict[str, int]
+    unchecked: int = 0
+    """Number of samples that were taken as text without a checksum: a digit that was changed is not noticed there."""
     realtime: bool = True
     """Whether samples arrive in real time. If not, times of arrival are made up, and nothing is silent or late."""
 

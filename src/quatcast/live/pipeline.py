@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from quatcast.escaping import one_line
+from quatcast.forecasting.contract import learn_with
 from quatcast.live.clock import DeviceClock
 from quatcast.live.fields import MAX_CHANNELS, MAX_DIMENSIONS
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
@@ -163,9 +164,9 @@ class Pipeline:
         """Return the forecast from a sample, with what was learnt before it."""
         return self.forecaster.forecast(sample.values)
 
-    def learn(self) -> None:
-        """Learn from the newest sample."""
-        self.forecaster.learn()
+    def learn(self, limit: int | None = None) -> None:
+        """Learn from the newest sample, or from at most `limit` of those that are waiting."""
+        learn_with(self.forecaster, limit)
 
     def to_frame(self, forecast: Forecast, sample: GridSample, sent: float) -> ForecastFrame:
         """Return a forecast as it is sent: for the first horizon, with those for the others as its path."""

@@ -27,14 +27,16 @@ def frame_line(frame: Frame, number: int, *, names: bool) -> bytes:
     return end_line(b'%b,"n":%d,"received":%b}' % (message[:-1], number, repr(float(frame.received)).encode()))
 
 
-def forecast_line(forecast: ForecastFrame, number: int, **marks: bool) -> bytes:
+def forecast_line(forecast: ForecastFrame, number: int, limit: int | None = None, **marks: bool) -> bytes:
     """Return the line of a forecast, with the number of the frame that led to it.
 
     Marks that are true are written: "late", "unsent" if a newer forecast was sent instead, "unlearnt" if nothing was
-    learnt from the sample, and "recovered" if it was computed again after a restart.
+    learnt from the sample, and "recovered" if it was computed again after a restart. So is the limit on the samples
+    that were learnt from after the forecast, if there was one.
     """
     message = forecast_text(replace(forecast, names=(), unit=""))
     words = "".join(f',"{name}":true' for name, given in marks.items() if given)
+    words += "" if limit is None else f',"limit":{limit}'
     return end_line(b'%b,"n":%d%b}' % (message[:-1], number, words.encode()))
 
 
@@ -88,6 +90,8 @@ class ForecastRecord:
     late, unsent, unlearnt, recovered
         Whether it was too late, was replaced by a newer one, came from a sample from which nothing was learnt, or was
         computed again after a restart.
+    limit
+        Limit on the samples that were learnt from after it, or None.
     """
 
     forecast: ForecastFrame
@@ -96,6 +100,7 @@ class ForecastRecord:
     unsent: bool = False
     unlearnt: bool = False
     recovered: bool = False
+    limit: int | None = None
 
 
 def read_forecasts(records: Iterable[dict[str, Any]]) -> Iterator[ForecastRecord]:
@@ -103,4 +108,4 @@ def read_forecasts(records: Iterable[dict[str, Any]]) -> Iterator[ForecastRecord
     for record in records:
         if record.get("type") == "forecast":
             marks = {name: record.get(name, False) for name in ("late", "unsent", "unlearnt", "recovered")}
-            yield ForecastRecord(read_forecast(record), record["n"], **marks)
+            yield ForecastRecord(read_forecast(record), record["n"], limit=record.get("limit"), **marks)

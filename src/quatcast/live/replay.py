@@ -66,7 +66,7 @@ def replay_session(folder: Path, build: Build = build_recommended) -> Replayed:
                 waiting[one.forecast.sequence] = one
             known = waiting.pop(sample.number, None)
             if known is None or not known.unlearnt:
-                pipeline.learn()
+                pipeline.learn(None if known is None else known.limit)
             if known is None:
                 result.unrecorded += 1
             elif _equal(pipeline.to_frame(made, sample, 0.0), known):

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from quatcast.engine.threads import one_thread
 from quatcast.live import systemd
 from quatcast.live.garbage import only_young
 from quatcast.live.journal import ROTATE
@@ -121,13 +122,15 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
     async with AsyncExitStack() as stack:
         if plan.view is not None and feed is not None:
             say(f"View: {await _open_view(stack, feed, metrics, plan.view)}")
+        # A URL may hold a token after its question mark.
+        say(f"Waiting for samples from {plan.source.partition('?')[0]}; Ctrl-C ends")
         _stop_on_signals(service)
         beating = asyncio.create_task(systemd.signs_of_life())
         systemd.notify("READY=1")
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
         try:
-            with only_young():
+            with only_young(), one_thread():
                 return await service.run()
         finally:
             systemd.notify("STOPPING=1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from typing import Self
@@ -128,7 +129,8 @@ def open_source(url: str, stream: str) -> Source:
     """Return the source of a URL; entering it opens it."""
     parts = urlsplit(url)
     if parts.scheme not in _SOURCES:
-        raise ValueError(f"source: expected a URL with one of {', '.join(sorted(_SOURCES))}, got {url!r}")
+        recording = f"; for this recording give file:{url}" if os.path.exists(url) else ""
+        raise ValueError(f"source: expected a URL with one of {', '.join(sorted(_SOURCES))}, got {url!r}{recording}")
     return _SOURCES[parts.scheme](parts, stream)
 
 

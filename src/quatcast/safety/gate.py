@@ -217,21 +217,7 @@ class Gate(Checkpointable):
         return self.judge(self.without_known_faults(x))
 
     def without_known_faults(self, sample: Floats, space: str = "vector") -> Floats:
-        """Return a sample (channels, numbers) as the tracker gives it, with NaN where it says lost or is not valid.
-
-        Parameters
-        ----------
-        sample
-            The sample before it is turned into coordinates.
-        space
-            What it is: "position", "vector", "orientation" or "pose".
-
-        Examples
-        --------
-        >>> Gate(sentinels=[0.0]).without_known_faults(np.array([[0.0] * 4, [1.0, 0.0, 0.0, 0.0]]), "orientation")
-        array([[nan, nan, nan, nan],
-               [ 1.,  0.,  0.,  0.]])
-        """
+        """Return a sample as the tracker gives it, before it becomes coordinates, with NaN where it is known to be lost."""
         if not self.sentinels and self.valid is None:
             return sample
         return np.where(usable(sample, self.sentinels, self.valid, space)[:, None], sample, np.nan)

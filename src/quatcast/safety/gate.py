@@ -217,7 +217,7 @@ class Gate(Checkpointable):
         return self.judge(self.without_known_faults(x))
 
     def without_known_faults(self, sample: Floats, space: str = "vector") -> Floats:
-        """Return a sample as the tracker gives it, before it becomes coordinates, with NaN where it is known to be lost."""
+        """Return a sample as the tracker gives it, not in coordinates, with NaN where it is known to be lost."""
         if not self.sentinels and self.valid is None:
             return sample
         return np.where(usable(sample, self.sentinels, self.valid, space)[:, None], sample, np.nan)

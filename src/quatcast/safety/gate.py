@@ -246,7 +246,7 @@ class Gate(Checkpointable):
         channels is left out unless there are some.
         """
         state, shifts = self.state, self.state.shifts
-        present = self._present(x)
+        present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
         frozen = state.repeats.update(x, present, self.rate)
         trusted = present & ~frozen
         step, inputs, largest = state.one_step.forecast(state.past)
@@ -291,11 +291,6 @@ class Gate(Checkpointable):
             outside=outside,
             innovation=innovation,
         )
-
-    def _present(self, x: Floats) -> Bools:
-        """Return which channels hold numbers that can be measurements."""
-        present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
-        return present
 
     def _losses(self, observed: Bools, frozen: Bools) -> Counts:
         """Return the number of samples since the last accepted one; a frozen channel was lost when it froze."""

@@ -5,10 +5,12 @@
     python benchmarks/live.py --seconds 60 --quiet  # nobody watches, and nothing is recorded
 
 Each stream is a process of its own, `quatcast live udp://… --to udp://… --record … --view`, and receives three markers.
-Unless `--quiet` is given, a client watches the view of every stream, and checkpoints are written every ten seconds. Two
-times are measured: "inside" the service, from reading the sample from the socket to handing the forecast to the socket,
-and "round trip", from before this program sends the sample to after it has received the forecast. The latter contains
-what a sample waits while the service learns, and the scheduling of both processes by the operating system.
+Several streams are started from one file by `quatcast live --config`. Their samples come at the same rate with random
+phases, as those of independent trackers do; `--together` lets all of them send at the same moments. Unless `--quiet` is
+given, a client watches the view of every stream, and checkpoints are written every ten seconds. Two times are measured:
+"inside" the service, from reading the sample from the socket to handing the forecast to the socket, and "round trip",
+from before this program sends the sample to after it has received the forecast. The latter contains what a sample waits
+while the service learns, and the scheduling of both processes by the operating system.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +35,7 @@ import numpy as np
 from quatcast.live.frames import Frame
 from quatcast.live.messages import sample_message
 from quatcast.live.summary import summarise
+from quatcast.live.supervisor import parse_config
 from quatcast.live.transports.simulated import SimulatedSource
 from quatcast.typing import Floats
 
@@ -74,19 +78,26 @@ class Client(asyncio.DatagramProtocol):
     async def open(self) -> None:
         loop = asyncio.get_running_loop()
         self.transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=("127.0.0.1", 0))
-        port = self.transport.get_extra_info("sockname")[1]
-        words = [f"udp://127.0.0.1:{self.source_port}", "--to", f"udp://127.0.0.1:{port}", "--rate", f"{self.rate:g}"]
-        if self.watched:
-            words += ["--record", str(self.session), "--view", "--port", str(self.view_port)]
-        log = (self.session.parent / f"{self.session.name}.log").open("wb")
-        self.process = subprocess.Popen([sys.executable, "-m", "quatcast", "live", *words], stderr=log)
+        self.sink_port = self.transport.get_extra_info("sockname")[1]
 
-    async def ready(self) -> None:
+    def table(self) -> str:
+        """Return the stream as a table of a file for `quatcast live --config`."""
+        lines = [
+            f"[streams.{self.session.name}]",
+            f'source = "udp://127.0.0.1:{self.source_port}?check=required"',
+            f'to = ["udp://127.0.0.1:{self.sink_port}"]',
+            f"rate = {self.rate:g}",
+        ]
+        if self.watched:
+            lines += [f'record = "{self.session}"', "view = true", f"port = {self.view_port}"]
+        return "\n".join([*lines, ""])
+
+    async def ready(self, process: subprocess.Popen[bytes]) -> None:
         """Send the first sample until it is answered."""
         deadline = time.monotonic() + START
         while not self.answers:
-            if time.monotonic() > deadline or self.process.poll() is not None:
-                raise SystemExit(f"the service did not start: {self.session.name}.log")
+            if time.monotonic() > deadline or process.poll() is not None:
+                raise SystemExit("the service did not start")
             self.send(0, np.zeros((3, 3)))
             await asyncio.sleep(0.1)
         await asyncio.sleep(0.5)
@@ -98,8 +109,9 @@ class Client(asyncio.DatagramProtocol):
         self.sent[number] = time.perf_counter()
         self.transport.sendto(message, ("127.0.0.1", self.source_port))
 
-    async def play(self, seconds: float) -> int:
-        """Send samples on time, and return their number."""
+    async def play(self, seconds: float, phase: float) -> int:
+        """Send samples on time, the first one after a share of a period, and return their number."""
+        await asyncio.sleep(phase / self.rate)
         frames = SimulatedSource("bench", 0, seed=self.seed, rate=self.rate, seconds=seconds).recorded()
         next(frames)
         began, number = time.perf_counter(), 0
@@ -125,25 +137,36 @@ def in_words(values: Floats) -> str:
     return " / ".join(f"{value:.2f}" for value in quantiles)
 
 
-async def measure(rate: float, seconds: float, streams: int, watched: bool) -> bool:
+def start(clients: Sequence[Client], folder: Path) -> subprocess.Popen[bytes]:
+    """Start a single stream, or the supervisor of several."""
+    if len(clients) == 1:
+        words = [words for worker in parse_config(tomllib.loads(clients[0].table()), "") for words in worker.words]
+    else:
+        (folder / "live.toml").write_text("\n".join(client.table() for client in clients))
+        words = ["--config", str(folder / "live.toml")]
+    return subprocess.Popen([sys.executable, "-m", "quatcast", "live", *words], stderr=(folder / "log").open("wb"))
+
+
+async def measure(rate: float, seconds: float, streams: int, watched: bool, together: bool) -> bool:
     """Run streams at one rate, print a row, and return whether the targets were met."""
     with TemporaryDirectory() as folder:
         clients = [Client(rate, seed, Path(folder) / f"session-{seed}", watched) for seed in range(streams)]
         watchers: list[asyncio.Task[None]] = []
+        phases = np.random.default_rng(0).random(streams) * (not together)
+        for client in clients:
+            await client.open()
+        process = start(clients, Path(folder))
         try:
             for client in clients:
-                await client.open()
-            for client in clients:
-                await client.ready()
+                await client.ready(process)
             watchers = [asyncio.create_task(client.watch()) for client in clients if watched]
-            sent = sum(await asyncio.gather(*(client.play(seconds) for client in clients)))
+            playing = (client.play(seconds, float(phase)) for client, phase in zip(clients, phases, strict=True))
+            sent = sum(await asyncio.gather(*playing))
         finally:
             for watcher in watchers:
                 watcher.cancel()
-            for client in clients:
-                client.process.terminate()
-            for client in clients:
-                client.process.wait(30)
+            process.terminate()
+            process.wait(30)
         return report(rate, clients, sent, watched)
 
 
@@ -171,13 +194,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rates", default="10,50,100", help="Hz, separated by commas")
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--streams", type=int, default=1)
+    parser.add_argument("--together", action="store_true", help="all streams send at the same moments")
     parser.add_argument("--quiet", action="store_true", help="no view, no recording")
     options = parser.parse_args(arguments)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; targets in ms: {TARGETS}")
     print(f"{'Hz':>6} {'streams':>8} {'samples':>8} {'lost':>5}   {'inside, ms':>22}   {'round trip, ms':>22}   "
           f"{'view msg':>8} {'ckpt':>4}   met")  # fmt: skip
     met = [
-        asyncio.run(measure(float(rate), options.seconds, options.streams, not options.quiet))
+        asyncio.run(measure(float(rate), options.seconds, options.streams, not options.quiet, options.together))
         for rate in options.rates.split(",")
     ]
     return 0 if all(met) else 1

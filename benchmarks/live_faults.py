@@ -36,11 +36,10 @@ import numpy as np
 import psutil
 
 from quatcast.live.frames import Frame
-from quatcast.live.messages import sample_message
+from quatcast.live.messages import sample_message, sample_text
 from quatcast.live.transports import open_source
 from quatcast.live.transports.igtl_codec import pack
 from quatcast.live.transports.igtl_poses import transform_content
-from quatcast.live.transports.lines import add_checksum
 from quatcast.typing import Floats
 
 BATCH = 64
@@ -127,8 +126,8 @@ class Line:
         return verdict(frame)
 
     def packet(self, number: int) -> bytes:
-        line = sample_message(Frame("chest", number, stamp(number), 0.0, values(number)))
-        return add_checksum(line) if self.checksum else line
+        frame = Frame("chest", number, stamp(number), 0.0, values(number))
+        return sample_message(frame) if self.checksum else sample_text(frame)
 
 
 class Udp(Line):
@@ -136,7 +135,7 @@ class Udp(Line):
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Any]:
-        async with listening(f"udp://127.0.0.1:0?stream=chest{'&checksum' * self.checksum}") as source:
+        async with listening(f"udp://127.0.0.1:0?stream=chest{'&check=required' * self.checksum}") as source:
             loop = asyncio.get_running_loop()
             transport, _ = await loop.create_datagram_endpoint(asyncio.DatagramProtocol, remote_addr=source.address)
             self._transport, self._socket = transport, source._socket
@@ -160,7 +159,7 @@ class Tcp(Line):
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Any]:
-        async with listening(self.url + "&checksum" * self.checksum) as source:
+        async with listening(self.url + "&check=required" * self.checksum) as source:
             self._address = source.address
             await self._connect()
             yield source
@@ -212,7 +211,7 @@ class WebSocket(Line):
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Any]:
-        url = f"ws://127.0.0.1:0?listen&stream=chest{'&checksum' * self.checksum}"
+        url = f"ws://127.0.0.1:0?listen&stream=chest{'&check=required' * self.checksum}"
         self._damaged = 0
         async with listening(url) as source:
             self._address = source.address

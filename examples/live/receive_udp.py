@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import socket
+import zlib
 
 
 def main() -> None:
@@ -19,8 +20,13 @@ def main() -> None:
         print(f"listening on port {receiver.getsockname()[1]}", flush=True)
         received = 0
         while not options.count or received < options.count:
-            forecast = json.loads(receiver.recv(65536))
+            message = receiver.recv(65536)
             received += 1
+            body, _, digits = message.rpartition(b',"crc":"')
+            if digits != b'%08x"}' % zlib.crc32(body):
+                print("a forecast was changed on its way", flush=True)
+                continue
+            forecast = json.loads(message)
             if forecast["status"] in ("hold", "warming up"):
                 print(f"{forecast['t_target']:.3f} s: {forecast['status']}: {forecast['reason']}", flush=True)
                 continue

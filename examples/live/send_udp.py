@@ -10,6 +10,14 @@ import json
 import math
 import socket
 import time
+import zlib
+
+
+def with_checksum(text: str) -> str:
+    """Return a JSON object or a line of numbers with a checksum of what precedes it."""
+    if text.startswith("{"):
+        return f'{text[:-1]},"crc":"{zlib.crc32(text[:-1].encode()):08x}"}}'
+    return f"{text}*{zlib.crc32(text.encode()):08x}"
 
 
 def main() -> None:
@@ -35,6 +43,7 @@ def main() -> None:
             else:
                 sample = {"v": 1, "type": "sample", "seq": number, "t": began + moment, "p": markers, "unit": "mm"}
                 text = json.dumps(sample)
+            text = with_checksum(text)
             if options.token:
                 text = f"token {options.token}\n{text}"
             sender.sendto(text.encode(), (options.host, options.port))

@@ -9,6 +9,7 @@ import argparse
 import json
 import math
 import time
+import zlib
 
 from websockets.sync.client import connect
 
@@ -29,7 +30,8 @@ def main() -> None:
             breath = 5 * math.sin(2 * math.pi * moment / 4)
             markers = [[10.0 * marker, 0.5 * breath, (1 + 0.1 * marker) * breath] for marker in range(3)]
             sample = {"v": 1, "type": "sample", "seq": number, "t": began + moment, "p": markers, "unit": "mm"}
-            connection.send(json.dumps(sample))
+            text = json.dumps(sample)[:-1]
+            connection.send(f'{text},"crc":"{zlib.crc32(text.encode()):08x}"}}')
 
 
 if __name__ == "__main__":

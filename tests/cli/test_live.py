@@ -23,6 +23,8 @@ SHORT = "simulated:?speed=0&seconds=4"
 
 ERRORS = [
     (["live", "nothing:"], "source: expected a URL with one of"),
+    (["live", "udp:5005"], "udp: expected an address with a port, such as udp://127.0.0.1:5005, got 'udp:5005'"),
+    (["live", "udp://127.0.0.1:5?check=yes"], "udp://127.0.0.1:5, check: expected 'required', got 'yes'"),
     (["live", "simulated:?speed=-1"], "simulated, speed: expected a number of at least 0, got '-1'"),
     (["live", "simulated:?colour=red"], "simulated: expected the options speed, person"),
     (["live", "simulated:?person=12"], "simulated, person: expected 1 to 9, got 12"),
@@ -58,6 +60,25 @@ def test_errors_are_one_line(
     assert message in said[-1]
     assert said[-1].startswith("quatcast: ")
     assert not any("Traceback" in line for line in said)
+
+
+def test_people_are_told_what_to_do_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A recording that is not named as a file, a port that is taken, and a stream that is too short."""
+    monkeypatch.chdir(tmp_path)
+    write_csv(simulated(seconds=1)[0], Path("walk.csv"))
+    assert run(["live", "walk.csv"]) == 2
+    assert capfd.readouterr().err.endswith("got 'walk.csv'; for this recording give file:walk.csv\n")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert run(["live", SHORT, "--view", "--port", str(port)]) == 2
+    told = f"quatcast: view, 127.0.0.1:{port}: Address already in use; give another --host or --port, 0 for any port\n"
+    assert capfd.readouterr().err == told
+    assert run(["live", "file:walk.csv?speed=0"]) == 0
+    first, *_, last = capfd.readouterr().err.splitlines()
+    assert first == "Waiting for samples from file:walk.csv; Ctrl-C ends"
+    assert last.startswith("The rate could not be detected: that takes 8 samples over at least two seconds")
 
 
 def test_session_from_beginning_to_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

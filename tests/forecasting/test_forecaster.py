@@ -395,3 +395,23 @@ def test_parameters_do_not_depend_on_what_was_filled_in(learner, target):
         kept.append(np.concatenate([array.ravel() for array in forecaster.learner.parameters().values()]))
     np.testing.assert_array_equal(kept[0], kept[1])
     assert not np.array_equal(kept[1], kept[2])
+
+
+def test_a_limit_delays_catching_up_and_changes_nothing_else():
+    """With a limit on the samples per call more calls are needed; once caught up, every bit is the same."""
+    x = simulated(seconds=12)[1].positions
+    usual, limited = (Forecaster(RLS(), horizon=3, lags=4, train=40, catch_up=9) for _ in range(2))
+    observed, caught_up, waiting = np.ones(3, dtype=bool), [], []
+    for forecaster in (usual, limited):
+        forecaster.begin((3, 3))
+    for t, row in enumerate(x):
+        expected, made = usual.forecast(row, observed), limited.forecast(row, observed)
+        usual.learn()
+        limited.learn_some(2)
+        if np.isfinite(made).all():
+            caught_up.append(t)
+            np.testing.assert_array_equal(made, expected)
+        elif np.isfinite(expected).all():
+            waiting.append(t)
+    assert len(waiting) > 20, "the limit has delayed catching up"
+    assert len(caught_up) > 20

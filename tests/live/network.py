@@ -77,3 +77,10 @@ def same(one: object, other: object) -> None:
                 same(point, point_against)
         else:
             assert value == against, name
+
+
+def datagrams(address: tuple[str, int], *messages: bytes) -> None:
+    """Send messages over UDP."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for message in messages:
+            sender.sendto(message, address)

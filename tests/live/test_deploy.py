@@ -4,6 +4,9 @@ import importlib.metadata
 import json
 import re
 import shlex
+import shutil
+import subprocess
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
@@ -46,10 +49,39 @@ def test_unit_file_starts_a_command_that_exists() -> None:
     assert "DynamicUser=yes" in text
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_understands_the_unit_file(tmp_path: Path) -> None:
+    text = (DEPLOY / "quatcast-live.service").read_text()
+    unit = tmp_path / "quatcast-live.service"
+
+    def complaints(text: str) -> str:
+        unit.write_text(text)
+        checked = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=60)
+        # Units of the system that it is checked with may have faults of their own.
+        return "\n".join(line for line in checked.stderr.splitlines() if unit.name in line)
+
+    installed = text.replace("/opt/quatcast/bin/quatcast", "/bin/true")
+    assert complaints(installed) == ""
+    assert "Unknown key" in complaints(installed.replace("RestartSec", "RestartSecs"))
+
+
+def test_image_holds_what_the_build_needs() -> None:
+    """Everything that is not listed stays out, and everything that pyproject.toml names is listed."""
+    project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"]
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text().split()
+    assert "*" in ignored
+    assert {"!pyproject.toml", "!src", f"!{project['readme']}"} <= set(ignored)
+    for line in ignored:
+        if line.startswith("!"):
+            assert (DEPLOY.parent / line[1:]).exists()
+
+
 def test_image_is_slim_not_root_and_checked() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
     assert all(base.endswith("-slim") for base in re.findall(r"^FROM (\S+)", text, re.MULTILINE))
-    assert text.index("USER quatcast") < text.index("ENTRYPOINT")
+    [user] = re.findall(r"^USER (\d+)$", text, re.MULTILINE)
+    assert f"useradd --system --uid {user}" in text
+    assert text.index("USER") < text.index("ENTRYPOINT")
     [words] = re.findall(r"^CMD (\[.*\])$", text, re.MULTILINE)
     parse(json.loads(words))
     [health] = re.findall(r"http://([^/]+)/healthz", text)

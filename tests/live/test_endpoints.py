@@ -62,7 +62,7 @@ def test_openigtlink_has_addresses_instead_of_a_token() -> None:
         ("tcp://127.0.0.1:99999", "expected a port from 0 to 65535"),
         (
             "tcp://127.0.0.1:5?dimension=3",
-            "expected the options dimensions, stream, checksum, listen, token, allow, got 'dimension'",
+            "expected the options dimensions, stream, check, listen, token, allow, got 'dimension'",
         ),
         ("tcp://127.0.0.1:5?dimensions=0", "dimensions: expected a number from 1 to 16, got '0'"),
         ("tcp://127.0.0.1:5?dimensions=x", "dimensions: expected a number from 1 to 16, got 'x'"),
@@ -85,7 +85,7 @@ def test_wrong_urls_say_what_is_expected(url: str, part: str) -> None:
     [
         ("igtl://127.0.0.1?message=IMAGE", "message: expected TRANSFORM, POSITION or QTDATA"),
         ("igtl://127.0.0.1?suffix=ThirteenChars", "suffix: expected at most 12"),
-        ("udp://127.0.0.1:5?listen", "expected the options checksum, token, allow, got 'listen'"),
+        ("udp://127.0.0.1:5?listen", "expected the options token, allow, got 'listen'"),
     ],
 )
 def test_wrong_urls_of_sinks(url: str, part: str) -> None:

@@ -43,7 +43,7 @@ def test_csv_samples_are_a_recording(session: Path, tmp_path: Path) -> None:
     paths = export_session(session, "csv", tmp_path)
     assert [path.name for path in paths] == ["chest-samples.csv", "chest-frames.csv", "chest-forecasts.csv"]
     recording = read_csv(paths[0])
-    samples = np.array([one.sample for one in read_forecasts(read_journal(session))])
+    samples = np.array([one.forecast.sample for one in read_forecasts(read_journal(session))])
     assert recording.channels == ("lower abdomen", "upper abdomen", "chest")
     assert np.array_equal(recording.positions, samples, equal_nan=True)
     frames = list(csv.DictReader(paths[1].read_text().splitlines()))
@@ -53,8 +53,9 @@ def test_csv_samples_are_a_recording(session: Path, tmp_path: Path) -> None:
 def test_csv_forecasts_hold_every_bit(session: Path, tmp_path: Path) -> None:
     path = export_session(session, "csv", tmp_path)[2]
     rows = list(csv.DictReader(path.read_text().splitlines()))
-    for row, one in zip(rows, read_forecasts(read_journal(session)), strict=True):
-        assert (int(row["number"]), float(row["sent_time"]), row["status"]) == (one.number, one.sent_time, one.status)
+    for row, record in zip(rows, read_forecasts(read_journal(session)), strict=True):
+        one = record.forecast
+        assert (int(row["number"]), float(row["sent_time"]), row["status"]) == (one.sequence, one.sent_time, one.status)
         position = np.array([cell(row[f"{name}.{axis}"]) for name in ("lower abdomen", "chest") for axis in "xyz"])
         assert np.array_equal(position, one.position[[0, 2]].ravel(), equal_nan=True)
 
@@ -92,7 +93,7 @@ def test_xdf_is_read_by_pyxdf(session: Path, tmp_path: Path) -> None:
     assert np.array_equal(samples["time_stamps"], [one.received for one in frames])
     values = np.array([one.values.ravel() for one in frames])
     assert np.array_equal(samples["time_series"], values, equal_nan=True)
-    made = list(read_forecasts(read_journal(session)))
+    made = [one.forecast for one in read_forecasts(read_journal(session))]
     assert np.array_equal(forecasts["time_series"][:, 2], [one.target_time for one in made])
     position = np.array([one.position.ravel() for one in made])
     assert np.array_equal(forecasts["time_series"][:, 3:12], position, equal_nan=True)
@@ -124,7 +125,8 @@ def test_replay_reproduces_every_forecast_and_finds_a_changed_one(session: Path,
 def test_summary_against_plain_arrays(session: Path, tmp_path: Path) -> None:
     """Errors, coverage and status recomputed from the journal with arrays instead of a queue."""
     summary = summarise(session)
-    made = list(read_forecasts(read_journal(session)))
+    records = list(read_forecasts(read_journal(session)))
+    made = [one.forecast for one in records]
     samples, positions = np.array([one.sample for one in made]), np.array([one.position for one in made])
     radius = np.array([one.radius for one in made])
     errors = np.sqrt(((samples[3:] - positions[:-3]) ** 2).sum(axis=-1))
@@ -132,7 +134,7 @@ def test_summary_against_plain_arrays(session: Path, tmp_path: Path) -> None:
     known = np.isfinite(radius[:-3]) & np.isfinite(errors)
     assert np.allclose(summary.coverage, [(errors[k, i] <= radius[:-3][k, i]).mean() for i, k in enumerate(known.T)])
     assert summary.frames == len(list(read_frames(read_journal(session))))
-    assert (summary.samples, summary.unsent) == (400, sum(one.unsent for one in made))
+    assert (summary.samples, summary.unsent) == (400, sum(one.unsent for one in records))
     assert sum(summary.status.values()) == 400 - summary.unsent
     assert summary.latencies.min() >= 0
     page = write_report(summary, tmp_path / "report.html").read_text()

@@ -166,7 +166,7 @@ def test_too_long_messages_are_not_parsed() -> None:
 @pytest.mark.parametrize("key", ["seq", "t", "t_target", "t_sent", "p", "radius", "filled", "sample"])
 def test_forecast_without_a_field_is_refused(key: str) -> None:
     message = json.loads(forecast_message(made_forecast()))
-    del message[key]
+    del message[key], message["crc"]
     with pytest.raises(FrameError, match=f"^{key}:"):
         parse_forecast(json.dumps(message).encode())
 

@@ -17,7 +17,7 @@ from streams import POSITIONS, build_cheap, frame
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.journal import read_journal
-from quatcast.live.messages import parse_forecast, sample_message
+from quatcast.live.messages import parse_forecast, sample_message, sample_text
 from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.records import read_forecasts
@@ -314,7 +314,7 @@ def test_several_horizons_and_poses_with_the_recommended_forecaster(tmp_path: Pa
     assert last.position.shape == (1, 7)
     assert last.radius.shape == (1,)
     assert np.linalg.norm(last.position[0, 3:]) == pytest.approx(1.0)
-    filled = next(one for one in read_forecasts(read_journal(tmp_path)) if one.number == 30)
+    filled = next(one for one in read_forecasts(read_journal(tmp_path)) if one.forecast.sequence == 30).forecast
     assert np.linalg.norm(filled.sample[0, 3:]) == pytest.approx(1.0)
     assert abs(filled.sample[0, 3:] @ turns[30]) == pytest.approx(1.0, abs=1e-3)
     assert replay_session(tmp_path).equal == 60
@@ -328,3 +328,26 @@ def test_rate_is_detected_and_forecasts_begin(tmp_path: Path) -> None:
     assert summary.frames == 200
     assert sent[0].sequence == 100  # those before were waiting
     assert sent[-1].target_time - sent[-1].time == pytest.approx(0.5)
+
+
+def test_samples_without_a_checksum_are_counted_in_the_metrics() -> None:
+    async def main() -> float:
+        source: Any = open_source("udp://127.0.0.1:0", "chest")
+        service = Service(Pipeline(SETTINGS, build_cheap), source)
+        running = asyncio.create_task(service.run())
+        first = Frame("chest", 0, 0.0, 0.0, np.ones((1, 3)))
+        second = replace(first, sequence=1, device_time=0.1)
+        async with asyncio.timeout(20):
+            while source.address[1] == 0:
+                await asyncio.sleep(0.01)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                for message in (sample_message(first), sample_text(second)):
+                    sender.sendto(message, source.address)
+            while service.pipeline.frames < 2 or "unchecked" not in service.metrics.text():
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(1.1)
+        service.stop()
+        await running
+        return service.metrics.value("samples_unchecked", stream="chest")
+
+    assert asyncio.run(main()) == 1

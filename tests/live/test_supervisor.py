@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -86,7 +87,12 @@ def test_dead_worker_is_started_again_and_all_end_on_sigterm(tmp_path: Path) -> 
     )
     command = [sys.executable, "-m", "quatcast", "live", "--config", str(config), "--log", "json"]
     log = (tmp_path / "log").open("wb")
-    supervisor = subprocess.Popen(command, stderr=log, stdout=subprocess.DEVNULL)
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(str(tmp_path / "notify"))
+    manager.setblocking(False)
+    environment = os.environ | {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "10000000"}
+    environment.pop("WATCHDOG_PID", None)
+    supervisor = subprocess.Popen(command, stderr=log, stdout=subprocess.DEVNULL, env=environment)
 
     def workers() -> list[psutil.Process]:
         found = []
@@ -111,6 +117,14 @@ def test_dead_worker_is_started_again_and_all_end_on_sigterm(tmp_path: Path) -> 
         supervisor.kill()
         supervisor.wait()
         log.close()
+    told = []
+    with suppress(BlockingIOError):
+        while True:
+            told.append(manager.recv(100))
+    manager.close()
+    # Workers do not talk to systemd; the supervisor does so for all of them.
+    assert (told.count(b"READY=1"), told.count(b"STOPPING=1")) == (1, 1)
+    assert b"WATCHDOG=1" in told
     text = (tmp_path / "log").read_text()
     assert code == 2  # because one stream could not run
     assert "given up, because its settings are wrong" in text

@@ -7,13 +7,12 @@ import shutil
 import socket
 import sys
 import time
-import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import numpy as np
 import pytest
-from network import TOKEN, collect, free_port, made_forecast, run, same, until
+from network import TOKEN, collect, datagrams, free_port, made_forecast, run, same, until
 
 from quatcast.live.clock import now
 from quatcast.live.frames import Frame
@@ -45,12 +44,6 @@ async def tcp_client(address: tuple[str, int]) -> AsyncIterator[tuple[asyncio.St
 async def nc(*arguments: str, send: bytes) -> None:
     process = await asyncio.create_subprocess_exec("nc", *arguments, stdin=asyncio.subprocess.PIPE)
     await process.communicate(send)
-
-
-def datagrams(address: tuple[str, int], *messages: bytes) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        for message in messages:
-            sender.sendto(message, address)
 
 
 def test_udp_source() -> None:
@@ -109,25 +102,6 @@ def test_udp_token() -> None:
     run(main())
 
 
-def test_checksums() -> None:
-    """A changed digit is a valid sample; with a checksum it is refused."""
-    right = b"%b*%08x" % (SENT, zlib.crc32(SENT))
-
-    async def main() -> None:
-        async with open_source("udp://127.0.0.1:0?checksum", "s") as source:
-            datagrams(source.address, SENT, right.replace(b"0.1,", b"0.2,"), right + b"0", b"*00000000", right)
-            check((await collect(source, 1))[0])
-            assert source.refused == {"checksum": 4}
-        async with open_sink("tcp://127.0.0.1:0?listen&checksum", "s") as sink, tcp_client(sink.address) as (reader, _):
-            await until(lambda: sink.receivers)
-            sink.send(made_forecast())
-            message, _, digits = (await reader.readline()).strip().rpartition(b"*")
-            assert int(digits, 16) == zlib.crc32(message)
-            same(parse_forecast(message), made_forecast())
-
-    run(main())
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells times of arrival")
 def test_udp_time_of_arrival_contains_the_wait() -> None:
     """The loop is busy for 0.3 s while datagrams arrive; the system has noted when they did."""
@@ -178,7 +152,7 @@ def test_addresses_that_are_not_allowed() -> None:
 
 def test_other_streams_are_refused() -> None:
     async def main() -> None:
-        other = SENT.replace(b"chest", b"other")
+        other = sample_message(Frame("other", 3, 1763226000.12, 0.0, VALUES))
         async with open_source("udp://127.0.0.1:0", "s") as source:
             datagrams(source.address, SENT, other, b"1,2,3")
             first, second = await collect(source, 2)

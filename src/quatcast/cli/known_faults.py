@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from quatcast.data.recording import Recording
-from quatcast.safety.channels import usable
-from quatcast.typing import Floats
+from quatcast.safety.known_faults import KnownFaults, Sentinel, Valid
 
 SENTINEL = "Value that means lost, such as 9999 or 0,0,0; may be repeated."
 VALID = "Range of real coordinates, LOW:HIGH or CHANNEL=LOW:HIGH; others mean lost; may be repeated."
+WIDTHS = {"orientation": (1, 4), "pose": (1, 3, 4, 7)}
+"""How many numbers a sentinel of a space may have; for the others one, or one per dimension."""
 
 
 def without_known_faults(recording: Recording, sentinels: list[str], valid: list[str]) -> Recording:
@@ -33,35 +32,61 @@ def without_known_faults(recording: Recording, sentinels: list[str], valid: list
     """
     if not sentinels and not valid:
         return recording
-    x = recording.positions
-    good = usable(x, [_sentinel(word, recording.dimensions) for word in sentinels], _range(valid, recording.channels))
-    return replace(recording, positions=np.where(good[..., None], x, np.nan))
+    widths = WIDTHS.get(recording.space, (1, recording.dimensions))
+    faults = KnownFaults(
+        tuple(parse_sentinel(word, widths) for word in sentinels),
+        tuple(parse_valid(word, recording.channels) for word in valid),
+    )
+    return replace(recording, positions=faults.remove(recording.positions, recording.channels, recording.space))
 
 
-def _sentinel(word: str, dimensions: int) -> list[float]:
-    """Return the coordinates of a sentinel: one number for all, or one per dimension."""
+def parse_sentinel(word: str, widths: tuple[int, ...] = ()) -> Sentinel:
+    """Return a sentinel: one number for all coordinates, or one per coordinate.
+
+    Parameters
+    ----------
+    word
+        What follows the option.
+    widths
+        How many numbers are possible; any number if nothing is given.
+
+    Examples
+    --------
+    >>> parse_sentinel("9999"), parse_sentinel("0,0,0")
+    (9999.0, (0.0, 0.0, 0.0))
+    """
     try:
-        values = [float(part) for part in word.split(",")]
+        values = tuple(float(part) for part in word.split(","))
     except ValueError:
-        values = []
-    if len(values) not in (1, dimensions):
-        raise ValueError(f"--sentinel: expected a number, or {dimensions} separated by commas, got {word!r}")
-    return values
+        values = ()
+    if not values or (widths and len(values) not in widths):
+        several = " or ".join(str(width) for width in widths if width > 1) or "several"
+        raise ValueError(f"--sentinel: expected a number, or {several} separated by commas, got {word!r}")
+    return values[0] if len(values) == 1 else values
 
 
-def _range(words: list[str], channels: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """Return the smallest and largest valid coordinates (channels, 1); the last word for a channel counts."""
-    low, high = np.full((len(channels), 1), -np.inf), np.full((len(channels), 1), np.inf)
-    for word in words:
-        name, equals, limits = word.rpartition("=")
-        if equals and name not in channels:
-            raise ValueError(f"--valid: expected a channel of {', '.join(channels)}, got {name!r}")
-        try:
-            smallest, largest = (float(limit) for limit in limits.split(":"))
-        except ValueError:
-            raise ValueError(f"--valid: expected LOW:HIGH or CHANNEL=LOW:HIGH, got {word!r}") from None
-        if not smallest <= largest:
-            raise ValueError(f"--valid: expected LOW below HIGH, got {word!r}")
-        which = channels.index(name) if equals else slice(None)
-        low[which], high[which] = smallest, largest
-    return low, high
+def parse_valid(word: str, channels: tuple[str, ...] = ()) -> Valid:
+    """Return a valid range.
+
+    Parameters
+    ----------
+    word
+        What follows the option.
+    channels
+        Names of the channels, if they are known.
+
+    Examples
+    --------
+    >>> parse_valid("chest=-5:5")
+    ('chest', -5.0, 5.0)
+    """
+    name, equals, limits = word.rpartition("=")
+    if equals and channels and name not in channels:
+        raise ValueError(f"--valid: expected a channel of {', '.join(channels)}, got {name!r}")
+    try:
+        smallest, largest = (float(limit) for limit in limits.split(":"))
+    except ValueError:
+        raise ValueError(f"--valid: expected LOW:HIGH or CHANNEL=LOW:HIGH, got {word!r}") from None
+    if not smallest <= largest:
+        raise ValueError(f"--valid: expected LOW below HIGH, got {word!r}")
+    return name, smallest, largest

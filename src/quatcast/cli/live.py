@@ -11,6 +11,8 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
+from quatcast.cli.known_faults import SENTINEL, VALID, WIDTHS, parse_sentinel, parse_valid
+
 if TYPE_CHECKING:
     from quatcast.live.settings import LiveSettings
 
@@ -47,6 +49,8 @@ def run(
     channels: Annotated[str, Option(help="Names of the channels, separated by commas.")] = "",
     unit: Annotated[str, Option(help="Unit of the values, if the source does not give it.")] = "",
     space: Annotated[str, Option(help="What a channel is: position, vector, orientation or pose.")] = "position",
+    sentinel: Annotated[list[str] | None, Option(help=SENTINEL)] = None,
+    valid: Annotated[list[str] | None, Option(help=VALID)] = None,
     record: Annotated[Path | None, Option(help="Folder of the session; an existing session is continued.")] = None,
     view: Annotated[bool, Option("--view", help="Serve a view for browsers.")] = False,
     host: Annotated[str, Option(help="Address of the view.")] = "127.0.0.1",
@@ -69,7 +73,9 @@ def run(
         raise ValueError("SOURCE: expected a URL, such as simulated: or udp://127.0.0.1:5005, or --config FILE.toml")
     from quatcast.live.run import StreamPlan, ViewAddress, serve
 
-    settings = _settings(name, horizon, act_latency, input_age, rate, channels, unit, space)
+    settings = _settings(
+        *(name, horizon, act_latency, input_age, rate, channels, unit, space), sentinel or [], valid or []
+    )
     token = os.environ.get("QUATCAST_TOKEN") or None
     plan = StreamPlan(
         settings=settings,
@@ -86,6 +92,8 @@ def run(
         + (f"; nothing learnt from {summary.unlearnt}, this machine is too busy" if summary.unlearnt else "")
         + _counted(summary.counts, summary.refused)
     )
+    if summary.frames and not summary.forecasts and rate is None:
+        _tell("The rate could not be detected: that takes 8 samples over at least two seconds; or give it by --rate.")
 
 
 def _tell(text: str) -> None:
@@ -109,6 +117,8 @@ def _settings(
     channels: str,
     unit: str,
     space: str,
+    sentinel: list[str],
+    valid: list[str],
 ) -> LiveSettings:
     from quatcast.live.settings import HORIZON, LiveSettings
 
@@ -119,7 +129,9 @@ def _settings(
     # With a latency to act, the horizon follows from it.
     ahead = given or (() if act_latency else (HORIZON,))
     names = tuple(word.strip() for word in channels.split(",")) if channels else ()
-    return LiveSettings(name, ahead, rate, names, unit, act_latency, input_age, space)
+    sentinels = tuple(parse_sentinel(word, WIDTHS.get(space, ())) for word in sentinel)
+    ranges = tuple(parse_valid(word, names) for word in valid)
+    return LiveSettings(name, ahead, rate, names, unit, act_latency, input_age, space, sentinels, ranges)
 
 
 def _supervise(config: Path, source: str | None, log: str, context: typer.Context) -> None:

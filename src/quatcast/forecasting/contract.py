@@ -129,6 +129,14 @@ class OnlineForecaster(Checkpointable, ABC):
     def learn(self) -> None:
         """Learn what the newest sample teaches. It is called once after each `forecast`, or not at all."""
 
+    def learn_some(self, limit: int) -> None:
+        """Learn, but from no more than `limit` samples at once if several are waiting; by default the same as `learn`.
+
+        A forecaster that collects samples first and learns from them later needs more time for this than for the newest
+        sample. A live service limits it where the next sample must not wait.
+        """
+        self.learn()
+
     def update(self, sample: ArrayLike, observed: ArrayLike | None = None) -> Any:
         """Check the newest sample (channels, dimensions), forecast, and learn from it; begin with the first one.
 
@@ -277,6 +285,14 @@ def place(forecasts: Floats, made: Floats, t: int, forecaster: Any) -> None:
     for i, h in enumerate(horizons_of(forecaster)):
         if t + h < T:
             forecasts[..., i, t + h, :, :] = made[..., i, :, :]
+
+
+def learn_with(forecaster: Any, limit: int | None) -> None:
+    """Let a forecaster learn, from at most `limit` samples if there is a limit and the forecaster knows it."""
+    if limit is None or not hasattr(forecaster, "learn_some"):
+        forecaster.learn()
+    else:
+        forecaster.learn_some(limit)
 
 
 def mark_of(forecaster: Any) -> Any:

@@ -199,10 +199,14 @@ class Forecaster(OnlineForecaster):
 
     def learn(self) -> None:
         """Learn from the newest sample, or from some of those that are waiting."""
+        self.learn_some(self.catch_up or self.train)
+
+    def learn_some(self, limit: int) -> None:
+        """Learn from the newest sample, or from at most `limit` of those that are waiting."""
         if self.learn_first or isinstance(self.state, Collecting):
             return
         if self.state.waiting:
-            self._catch_up()
+            self._catch_up(limit)
         else:
             self._learn_newest()
         if not self.state.waiting:
@@ -286,10 +290,11 @@ class Forecaster(OnlineForecaster):
             truncated=0,
         )
 
-    def _catch_up(self) -> None:
+    def _catch_up(self, limit: int | None = None) -> None:
         """Take in and learn from as many waiting samples as one update may."""
         state = self._tracking
-        for _ in range(min(self.catch_up or self.train, len(state.waiting))):
+        most = self.catch_up or self.train
+        for _ in range(min(most, limit or most, len(state.waiting))):
             self._take_in(*state.waiting.popleft())
             self._learn_newest()
 

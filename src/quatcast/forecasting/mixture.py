@@ -29,6 +29,7 @@ from quatcast.forecasting.contract import (
     ForecasterState,
     OnlineForecaster,
     horizons_of,
+    learn_with,
     mark_of,
     positions_of,
     rewind_to,
@@ -218,8 +219,15 @@ class Mixture(OnlineForecaster):
 
     def learn(self) -> None:
         """Let all members learn, and weigh them by the errors of the newest sample."""
+        self._learn(None)
+
+    def learn_some(self, limit: int) -> None:
+        """Let all members learn from at most `limit` samples each, and weigh them by the errors of the newest one."""
+        self._learn(limit)
+
+    def _learn(self, limit: int | None) -> None:
         for member in self.members:
-            member.learn()
+            learn_with(member, limit)
         if not self.learn_first:
             self._weigh()
 

@@ -158,6 +158,17 @@ class Orientation(Space):
         return angle(a, b)
 
 
+def is_orientation(sample: Floats) -> Bools:
+    """Return which four numbers (…, 4) are an orientation: their norm is about 1.
+
+    Examples
+    --------
+    >>> is_orientation(np.array([[0.0, 0.0, 0.0, 0.0], [0.0, 0.6, 0.8, 0.0]]))
+    array([False,  True])
+    """
+    return _normalised(sample)[1]
+
+
 def _normalised(sample: Floats) -> tuple[Floats, Bools]:
     """Return unit quaternions, 1 in place of those that are not valid, and which are valid."""
     with np.errstate(over="ignore", invalid="ignore"):

@@ -89,7 +89,7 @@ def _numbers(values: Floats) -> list[float | None]:
 
 def _sample_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
     for one in read_forecasts(records):
-        yield [one.time, *_numbers(one.sample)]
+        yield [one.forecast.time, *_numbers(one.forecast.sample)]
 
 
 def _frame_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
@@ -99,10 +99,11 @@ def _frame_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
 
 def _forecast_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
     for one in read_forecasts(records):
-        times = [one.number, one.time, one.target_time, one.sent_time]
+        made = one.forecast
+        times = [made.sequence, made.time, made.target_time, made.sent_time]
         marks = [one.late, one.unsent, one.unlearnt, one.recovered]
-        numbers = [*_numbers(one.position), *_numbers(one.radius)]
-        yield [*times, one.status, one.reason, *marks, *numbers, *one.filled.tolist()]
+        numbers = [*_numbers(made.position), *_numbers(made.radius)]
+        yield [*times, made.status, made.reason, *marks, *numbers, *made.filled.tolist()]
 
 
 def export_session(folder: Path, form: str, out: Path) -> list[Path]:

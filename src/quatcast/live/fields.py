@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from quatcast.escaping import one_line
 from quatcast.live.frames import FrameError
 from quatcast.typing import Bools, Floats
 
@@ -112,19 +113,22 @@ def read_flags(message: dict[str, Any], name: str, channels: int) -> Bools:
     return np.array(values, dtype=bool)
 
 
-def read_text(message: dict[str, Any], name: str, default: str, longest: int) -> str:
-    """Return a printable text, or the default if there is none."""
+def read_name(message: dict[str, Any], name: str, default: str) -> str:
+    """Return a name, or the default if there is none."""
     value = message.get(name)
     if value is None:
         return default
-    if not isinstance(value, str) or len(value) > longest or not value.isprintable():
-        fail(name, f"printable text of at most {longest} characters", value)
+    if not isinstance(value, str) or len(value) > MAX_NAME or not value.isprintable():
+        fail(name, f"printable text of at most {MAX_NAME} characters", value)
     return value
 
 
-def read_name(message: dict[str, Any], name: str, default: str) -> str:
-    """Return a name, or the default if there is none."""
-    return read_text(message, name, default, MAX_NAME)
+def read_sentence(message: dict[str, Any], name: str) -> str:
+    """Return text for people on one line; empty if there is none. It is as long as the message allows."""
+    value = message.get(name, "")
+    if not isinstance(value, str):
+        fail(name, "text", value)
+    return one_line(value)
 
 
 def read_names(message: dict[str, Any], channels: int) -> tuple[str, ...]:

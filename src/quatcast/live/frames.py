@@ -25,6 +25,10 @@ class FrameError(ValueError):
     """
 
 
+class ChecksumError(FrameError):
+    """A message whose checksum does not match: it was changed on its way."""
+
+
 @dataclass(frozen=True)
 class Frame:
     """One sample as it arrived.

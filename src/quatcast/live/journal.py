@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from quatcast.live.checks import add_check, remove_check
 
 ROTATE = 64 * 2**20
 """Size in bytes from which on a new file is begun."""
@@ -32,13 +33,12 @@ def encode_line(record: dict[str, Any]) -> bytes:
     >>> encode_line({"type": "event", "text": "hello"})
     b'{"type":"event","text":"hello","crc":"dfcba483"}\n'
     """
-    return seal(json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode())
+    return end_line(json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode())
 
 
-def seal(text: bytes) -> bytes:
+def end_line(text: bytes) -> bytes:
     """Return the line of a JSON object that is text already."""
-    body = text[:-1]
-    return b'%b,"crc":"%08x"}\n' % (body, zlib.crc32(body))
+    return add_check(text) + b"\n"
 
 
 def decode_line(line: bytes) -> dict[str, Any]:
@@ -54,10 +54,10 @@ def decode_line(line: bytes) -> dict[str, Any]:
     >>> decode_line(encode_line({"type": "event", "text": "hello"}))
     {'type': 'event', 'text': 'hello'}
     """
-    body, mark, rest = line.rpartition(b',"crc":"')
-    if not mark or rest[8:] not in (b'"}\n', b'"}') or rest[:8] != b"%08x" % zlib.crc32(body):
+    text = remove_check(line.removesuffix(b"\n"))
+    if text is None:
         raise ValueError("the line is cut off or damaged")
-    record = json.loads(body + b"}")
+    record = json.loads(text)
     assert isinstance(record, dict)
     return record
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.live.checks import add_check, remove_check
 from quatcast.live.fields import (
     MAX_CHANNELS,
     MAX_DIMENSIONS,
@@ -24,12 +25,12 @@ from quatcast.live.fields import (
     read_matrix,
     read_name,
     read_names,
+    read_sentence,
     read_sequence,
-    read_text,
     read_time,
     read_vector,
 )
-from quatcast.live.frames import ForecastFrame, Frame, FrameError, PathPoint
+from quatcast.live.frames import ChecksumError, ForecastFrame, Frame, FrameError, PathPoint
 from quatcast.typing import Floats
 
 VERSION = 1
@@ -42,7 +43,7 @@ def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3)
     """Read a sample from a JSON object or from a line of numbers.
 
     A line of numbers contains `dimensions` numbers per channel, preceded by the time in seconds or by nothing. An empty
-    cell or `nan` is a missing value.
+    cell or `nan` is a missing value. A checksum is optional, and checked if there is one; see `quatcast.live.checks`.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3)
     Raises
     ------
     FrameError
-        If the message is not a valid sample; the text says why.
+        If the message is not a valid sample; the text says why. `ChecksumError` if its checksum is wrong.
 
     Examples
     --------
@@ -89,13 +90,18 @@ def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3)
 
 
 def sample_message(frame: Frame) -> bytes:
-    """Write a sample as JSON; `parse_sample` reads back the same frame, apart from the time of arrival.
+    """Write a sample as JSON with a checksum; `parse_sample` reads back the same frame, apart from the time of arrival.
 
     Examples
     --------
     >>> sample_message(Frame("chest", 3, 0.25, 0.0, np.array([[1.0, 2.0, np.nan], [np.nan] * 3])))
-    b'{"v":1,"type":"sample","stream":"chest","seq":3,"t":0.25,"p":[[1.0,2.0,null],null]}'
+    b'{"v":1,"type":"sample","stream":"chest","seq":3,"t":0.25,"p":[[1.0,2.0,null],null],"crc":"fe58f423"}'
     """
+    return add_check(sample_text(frame))
+
+
+def sample_text(frame: Frame) -> bytes:
+    """Return a sample as JSON without a checksum."""
     message: dict[str, Any] = {"v": VERSION, "type": "sample", "stream": frame.stream}
     if frame.sequence is not None:
         message["seq"] = frame.sequence
@@ -106,7 +112,7 @@ def sample_message(frame: Frame) -> bytes:
 
 
 def forecast_message(forecast: ForecastFrame) -> bytes:
-    """Write a forecast as JSON; numbers that are not finite become null.
+    """Write a forecast as JSON with a checksum; numbers that are not finite become null.
 
     Examples
     --------
@@ -114,8 +120,13 @@ def forecast_message(forecast: ForecastFrame) -> bytes:
     ...     "chest", 7, 10.0, 10.5, 10.01, np.array([[1.0, 2.0, 3.0]]), np.array([0.5]), "ok", "",
     ...     np.array([False]), np.array([[1.0, 2.0, 2.5]]))
     >>> forecast_message(forecast).decode()
-    '{"v":1,"type":"forecast","stream":"chest","seq":7,"t":10.0,"t_target":10.5,"t_sent":10.01,"p":[[1.0,2.0,3.0]],"radius":[0.5],"status":"ok","reason":"","filled":[false],"sample":[[1.0,2.0,2.5]]}'
+    '{"v":1,"type":"forecast","stream":"chest","seq":7,"t":10.0,"t_target":10.5,"t_sent":10.01,"p":[[1.0,2.0,3.0]],"radius":[0.5],"status":"ok","reason":"","filled":[false],"sample":[[1.0,2.0,2.5]],"crc":"bdbc60aa"}'
     """
+    return add_check(forecast_text(forecast))
+
+
+def forecast_text(forecast: ForecastFrame) -> bytes:
+    """Return a forecast as JSON without a checksum."""
     message: dict[str, Any] = {
         "v": VERSION,
         "type": "forecast",
@@ -160,7 +171,11 @@ def parse_forecast(line: bytes) -> ForecastFrame:
     >>> forecast.status, forecast.radius
     ('hold', array([nan]))
     """
-    message = _parse_object(_decode(line), "forecast")
+    return read_forecast(_parse_object(_decode(line), "forecast"))
+
+
+def read_forecast(message: dict[str, Any]) -> ForecastFrame:
+    """Return the forecast of a JSON object, after checking its fields."""
     position = read_matrix(message, "p", 3)
     channels, dimensions = position.shape
     sample = read_matrix(message, "sample", dimensions)
@@ -181,7 +196,7 @@ def parse_forecast(line: bytes) -> ForecastFrame:
         position=position,
         radius=read_vector(message, "radius", channels),
         status=read_name(message, "status", ""),
-        reason=read_text(message, "reason", "", MAX_MESSAGE),
+        reason=read_sentence(message, "reason"),
         filled=read_flags(message, "filled", channels),
         sample=sample,
         names=read_names(message, channels),
@@ -236,7 +251,17 @@ def _parse_object(text: str, kind: str) -> dict[str, Any]:
         fail("v", f"{VERSION}", version)
     if message.get("type") != kind:
         fail("type", repr(kind), message.get("type"))
+    if "crc" in message:
+        _check(text)
     return message
+
+
+def _check(text: str) -> str:
+    """Return a message that has a checksum without it."""
+    content = remove_check(text.encode())
+    if content is None:
+        raise ChecksumError(f"message: expected the checksum of its content at its end, got {text[-40:]!r}")
+    return content.decode()
 
 
 def _numbers(values: Floats) -> list[float | None]:
@@ -279,7 +304,7 @@ def _parse_numbers(text: str, stream: str, received: float, dimensions: int) -> 
     """Read a sample from a line of numbers."""
     if not 1 <= dimensions <= MAX_DIMENSIONS:
         raise ValueError(f"dimensions: expected 1 to {MAX_DIMENSIONS}, got {dimensions}")
-    cells = split_cells(text)
+    cells = split_cells(_check(text) if "*" in text else text)
     if len(cells) > MAX_CHANNELS * dimensions + 1:
         fail("message", f"at most {MAX_CHANNELS} channels", f"{len(cells)} columns")
     numbers = [_cell(column, cell) for column, cell in enumerate(cells, start=1)]

@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.escaping import one_line
+from quatcast.forecasting.contract import learn_with
 from quatcast.live.clock import DeviceClock
+from quatcast.live.fields import MAX_CHANNELS, MAX_DIMENSIONS
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.grid import Grid, GridSample, Taken
 from quatcast.live.rate import detect_rate, enough
@@ -101,18 +104,27 @@ class Pipeline:
     def take(self, frame: Frame) -> Taken:
         """Take in a frame, and return the samples to be forecast from, in order."""
         self.frames += 1
-        frame = replace(frame, values=np.where(np.isfinite(frame.values), frame.values, np.nan))
         if self._grid is not None:
-            return self._grid.take(frame)
+            return self._grid.take(self._cleaned(frame))
         self._measuring.append(frame)
         if self.rate and self.horizons:
             return self._begin()
         return self._begin() if enough([one.received for one in self._measuring]) else Taken()
 
+    def _cleaned(self, frame: Frame) -> Frame:
+        """Return a frame with NaN where it is known to be faulty, so that nothing is interpolated from such values."""
+        values = np.where(np.isfinite(frame.values), frame.values, np.nan)
+        if values.shape[0] == len(self.names):  # the grid drops frames of another shape
+            values = self.settings.faults.remove(values, self.names, self.settings.space)
+        return replace(frame, values=values)
+
     def _begin(self) -> Taken:
         """Begin the grid and the forecaster, and take in the frames that have been waiting."""
         waiting, self._measuring = self._measuring, []
         first = waiting[0]
+        if len(first.values) > MAX_CHANNELS or first.values.shape[1] > MAX_DIMENSIONS:
+            expected = f"at most {MAX_CHANNELS} channels of at most {MAX_DIMENSIONS} numbers"
+            raise ValueError(f"sample: expected {expected}, got shape {first.values.shape}")
         base = "device" if first.device_time is not None else "sequence" if first.sequence is not None else "received"
         if not self.rate:
             self.rate = detect_rate(_times(waiting, base))
@@ -127,7 +139,7 @@ class Pipeline:
         samples: list[GridSample] = []
         event = ""
         for frame in waiting:
-            taken = self._grid.take(frame)
+            taken = self._grid.take(self._cleaned(frame))
             samples, event = samples + taken.samples, event or taken.event
         return Taken(samples, taken.dropped if len(waiting) == 1 else "", event)
 
@@ -152,9 +164,9 @@ class Pipeline:
         """Return the forecast from a sample, with what was learnt before it."""
         return self.forecaster.forecast(sample.values)
 
-    def learn(self) -> None:
-        """Learn from the newest sample."""
-        self.forecaster.learn()
+    def learn(self, limit: int | None = None) -> None:
+        """Learn from the newest sample, or from at most `limit` of those that are waiting."""
+        learn_with(self.forecaster, limit)
 
     def to_frame(self, forecast: Forecast, sample: GridSample, sent: float) -> ForecastFrame:
         """Return a forecast as it is sent: for the first horizon, with those for the others as its path."""
@@ -169,7 +181,7 @@ class Pipeline:
             position=first.position,
             radius=_one_radius(first),
             status=first.status.label,
-            reason=first.reason,
+            reason=one_line(first.reason),
             filled=forecast.replaced,
             sample=sample.values,
             names=self.names,

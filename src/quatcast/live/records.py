@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from quatcast.live.frames import ForecastFrame, Frame
-from quatcast.live.journal import encode_line, seal
-from quatcast.live.messages import forecast_message, sample_message
-from quatcast.typing import Bools, Floats
+from quatcast.live.journal import encode_line, end_line
+from quatcast.live.messages import forecast_text, read_forecast, sample_text
+from quatcast.typing import Floats
 
 
 def frame_line(frame: Frame, number: int, *, names: bool) -> bytes:
@@ -23,19 +23,21 @@ def frame_line(frame: Frame, number: int, *, names: bool) -> bytes:
     >>> frame_line(Frame("chest", 3, 0.25, 7.5, np.ones((1, 3))), 4, names=False)
     b'{"v":1,"type":"sample","stream":"chest","seq":3,"t":0.25,"p":[[1.0,1.0,1.0]],"n":4,"received":7.5,"crc":"efe3460b"}\n'
     """
-    message = sample_message(frame if names else replace(frame, names=(), unit=""))
-    return seal(b'%b,"n":%d,"received":%b}' % (message[:-1], number, repr(float(frame.received)).encode()))
+    message = sample_text(frame if names else replace(frame, names=(), unit=""))
+    return end_line(b'%b,"n":%d,"received":%b}' % (message[:-1], number, repr(float(frame.received)).encode()))
 
 
-def forecast_line(forecast: ForecastFrame, number: int, **marks: bool) -> bytes:
+def forecast_line(forecast: ForecastFrame, number: int, limit: int | None = None, **marks: bool) -> bytes:
     """Return the line of a forecast, with the number of the frame that led to it.
 
     Marks that are true are written: "late", "unsent" if a newer forecast was sent instead, "unlearnt" if nothing was
-    learnt from the sample, and "recovered" if it was computed again after a restart.
+    learnt from the sample, and "recovered" if it was computed again after a restart. So is the limit on the samples
+    that were learnt from after the forecast, if there was one.
     """
-    message = forecast_message(replace(forecast, names=(), unit=""))
+    message = forecast_text(replace(forecast, names=(), unit=""))
     words = "".join(f',"{name}":true' for name, given in marks.items() if given)
-    return seal(b'%b,"n":%d%b}' % (message[:-1], number, words.encode()))
+    words += "" if limit is None else f',"limit":{limit}'
+    return end_line(b'%b,"n":%d%b}' % (message[:-1], number, words.encode()))
 
 
 def event_line(kind: str, text: str, time: float, number: int, **more: Any) -> bytes:
@@ -81,56 +83,29 @@ class ForecastRecord:
 
     Attributes
     ----------
-    number, frame
-        Number on the grid, and number of the frame that led to it.
-    time, target_time, sent_time
-        Time of the sample, time that the forecast is for, and time when it left.
-    position, radius, status, reason, filled, sample
-        See `ForecastFrame`.
-    path
-        Position and radius for further horizons.
+    forecast
+        The forecast; its names and unit are empty.
+    frame
+        Number of the frame that led to it.
     late, unsent, unlearnt, recovered
         Whether it was too late, was replaced by a newer one, came from a sample from which nothing was learnt, or was
         computed again after a restart.
+    limit
+        Limit on the samples that were learnt from after it, or None.
     """
 
-    number: int
+    forecast: ForecastFrame
     frame: int
-    time: float
-    target_time: float
-    sent_time: float
-    position: Floats
-    radius: Floats
-    status: str
-    reason: str
-    filled: Bools
-    sample: Floats
-    path: tuple[tuple[Floats, Floats], ...] = ()
     late: bool = False
     unsent: bool = False
     unlearnt: bool = False
     recovered: bool = False
+    limit: int | None = None
 
 
 def read_forecasts(records: Iterable[dict[str, Any]]) -> Iterator[ForecastRecord]:
     """Yield the forecasts among records."""
     for record in records:
         if record.get("type") == "forecast":
-            yield ForecastRecord(
-                number=record["seq"],
-                frame=record["n"],
-                time=record["t"],
-                target_time=record["t_target"],
-                sent_time=record["t_sent"],
-                position=_matrix(record["p"]),
-                radius=_matrix([record["radius"]])[0],
-                status=record["status"],
-                reason=record["reason"],
-                filled=np.array(record["filled"], dtype=bool),
-                sample=_matrix(record["sample"]),
-                path=tuple((_matrix(one["p"]), _matrix([one["radius"]])[0]) for one in record.get("path", ())),
-                late=record.get("late", False),
-                unsent=record.get("unsent", False),
-                unlearnt=record.get("unlearnt", False),
-                recovered=record.get("recovered", False),
-            )
+            marks = {name: record.get(name, False) for name in ("late", "unsent", "unlearnt", "recovered")}
+            yield ForecastRecord(read_forecast(record), record["n"], limit=record.get("limit"), **marks)

@@ -63,10 +63,10 @@ def replay_session(folder: Path, build: Build = build_recommended) -> Replayed:
         for sample in pipeline.take(frame).samples:
             made = pipeline.forecast(sample)
             while sample.number not in waiting and (one := next(recorded, None)) is not None:
-                waiting[one.number] = one
+                waiting[one.forecast.sequence] = one
             known = waiting.pop(sample.number, None)
             if known is None or not known.unlearnt:
-                pipeline.learn()
+                pipeline.learn(None if known is None else known.limit)
             if known is None:
                 result.unrecorded += 1
             elif _equal(pipeline.to_frame(made, sample, 0.0), known):
@@ -78,8 +78,9 @@ def replay_session(folder: Path, build: Build = build_recommended) -> Replayed:
 
 def _equal(made: ForecastFrame, known: ForecastRecord) -> bool:
     """Compare bit for bit; a forecast that was late was sent as a hold."""
-    status = known.late or (made.status == known.status and made.reason == known.reason)
-    pairs = [(made.position, known.position), (made.radius, known.radius)]
-    for mine, (position, radius) in zip(made.path, known.path, strict=True):
-        pairs += [(mine.position, position), (mine.radius, radius)]
-    return status and all(np.array_equal(mine, theirs, equal_nan=True) for mine, theirs in pairs)
+    theirs = known.forecast
+    status = known.late or (made.status == theirs.status and made.reason == theirs.reason)
+    pairs = [(made.position, theirs.position), (made.radius, theirs.radius)]
+    for mine, other in zip(made.path, theirs.path, strict=True):
+        pairs += [(mine.position, other.position), (mine.radius, other.radius)]
+    return status and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 import sys
@@ -12,9 +11,12 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from quatcast.engine.threads import one_thread
 from quatcast.live import systemd
+from quatcast.live.garbage import only_young
 from quatcast.live.journal import ROTATE
 from quatcast.live.metrics import Metrics
+from quatcast.live.pace import Turns
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.service import CHECKPOINT, Service, Summary
 from quatcast.live.session import Session
@@ -107,26 +109,32 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
             plan.record, settings, lambda text: told[0]("journal", text) if told else log.warning(text), plan.rotate
         )
     service = Service(
-        Pipeline(settings), source, sinks, session=session, feed=feed, metrics=metrics, checkpoint=plan.checkpoint
+        Pipeline(settings),
+        source,
+        sinks,
+        session=session,
+        feed=feed,
+        metrics=metrics,
+        checkpoint=plan.checkpoint,
+        turns=Turns.inherited(),
     )
     told.append(service.tell)
     async with AsyncExitStack() as stack:
         if plan.view is not None and feed is not None:
             say(f"View: {await _open_view(stack, feed, metrics, plan.view)}")
+        # A URL may hold a token after its question mark.
+        say(f"Waiting for samples from {plan.source.partition('?')[0]}; Ctrl-C ends")
         _stop_on_signals(service)
-        beating = asyncio.create_task(_signs_of_life())
+        beating = asyncio.create_task(systemd.signs_of_life())
         systemd.notify("READY=1")
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
-        # What exists now stays: collecting garbage in the middle of a sample need not look at it again.
-        gc.collect()
-        gc.freeze()
         try:
-            return await service.run()
+            with only_young(), one_thread():
+                return await service.run()
         finally:
             systemd.notify("STOPPING=1")
             sys.setswitchinterval(before)
-            gc.unfreeze()
             beating.cancel()
 
 
@@ -148,11 +156,3 @@ def _stop_on_signals(service: Service) -> None:
             loop.add_signal_handler(name, service.stop)
         except (NotImplementedError, ValueError, RuntimeError):  # on Windows, and outside the main thread
             return
-
-
-async def _signs_of_life() -> None:
-    """Tell systemd that the loop still runs, if it wants to know."""
-    interval = systemd.watchdog_interval()
-    while interval:
-        systemd.notify("WATCHDOG=1")
-        await asyncio.sleep(interval)

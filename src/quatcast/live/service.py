@@ -12,17 +12,18 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from quatcast.live.clock import now
-from quatcast.live.frames import ForecastFrame, Frame, PathPoint
+from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.garbage import Garbage
 from quatcast.live.grid import GridSample
+from quatcast.live.hold import HOLD, hold_after
 from quatcast.live.metrics import Metrics
+from quatcast.live.pace import Pace, Turns
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.session import Session
 from quatcast.live.transports.base import Sink, Source
@@ -39,7 +40,8 @@ BEHIND_PERIODS, BEHIND = 1, 0.01
 from it, so that the service catches up instead of falling further behind."""
 CHECKPOINT = 10.0
 """Seconds between checkpoints."""
-HOLD = "hold"
+TURN = 0.002
+"""Seconds after which a stream looks again whether another one has finished learning."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class Service:
         What is counted and measured.
     checkpoint
         Seconds between checkpoints.
+    turns
+        Turns to learn, if streams in other processes learn on the same cores.
 
     Examples
     --------
@@ -112,14 +116,17 @@ class Service:
         feed: ViewFeed | None = None,
         metrics: Metrics | None = None,
         checkpoint: float = CHECKPOINT,
+        turns: Turns | None = None,
     ) -> None:
         self.pipeline, self.source, self.sinks = pipeline, source, sinks
-        self.session, self.feed, self.metrics = session, feed, metrics or Metrics()
+        self.session, self.feed, self.metrics, self.turns = session, feed, metrics or Metrics(), turns
         self.checkpoint_every = checkpoint
         self.forecasts = self.holds = self.unlearnt = 0
         self._stopping = self._waiting = False
         self._whole = True
         self._reader: asyncio.Task[None] | None = None
+        self._coming: asyncio.Task[Frame | None] | None = None
+        self._pace, self._garbage = Pace(), Garbage()
         self._heard = self._virtual = 0.0
         self._heard_at = 0.0
         self._silent = False
@@ -203,16 +210,23 @@ class Service:
 
     async def _read(self) -> None:
         frames = aiter(self.source.frames())
-        while not self._stopping:
-            self._waiting = True
-            frame = await anext(frames, None)
-            self._waiting = False
-            if frame is None or self._stopping:
-                return
-            self._whole = False
-            await self._take(frame)
-            self._whole = True
-            self._checkpoint_if_due()
+        try:
+            while not self._stopping:
+                # The next frame is awaited while this one is worked on, so that its arrival is noticed.
+                coming = self._coming or asyncio.ensure_future(_next_frame(frames))
+                self._coming, self._waiting = None, True
+                frame = await coming
+                self._waiting = False
+                if frame is None or self._stopping:
+                    return
+                self._coming = asyncio.ensure_future(_next_frame(frames))
+                self._whole = False
+                await self._take(frame)
+                self._whole = True
+                self._checkpoint_if_due()
+        finally:
+            if self._coming is not None:
+                self._coming.cancel()
 
     def now(self) -> float:
         """Return the time; where it is made up, the time of the newest frame and what has passed since."""
@@ -265,16 +279,38 @@ class Service:
             self._send(made)
             self.metrics.observe("latency", made.sent_time - frame.received, stream=self._stream)
         await asyncio.sleep(0)
-        behind = self._is_behind(frame)
-        if behind:
+        limit = self._pace.limit if self.source.realtime else None
+        learnt = await self._may_learn(frame)
+        if learnt:
+            self._learn(limit)
+        else:
             self.unlearnt += 1
             self.metrics.count("samples_unlearnt", stream=self._stream)
-        else:
-            began = time.perf_counter()
-            self.pipeline.learn()
-            self.metrics.observe("learning", time.perf_counter() - began, stream=self._stream)
         if self.session is not None:
-            self.session.record_forecast(made, number, late=late, unsent=not send, unlearnt=behind)
+            self.session.record_forecast(made, number, limit, late=late, unsent=not send, unlearnt=not learnt)
+        if self.source.realtime:
+            self._garbage.collect_if_due()
+
+    async def _may_learn(self, frame: Frame) -> bool:
+        """Return whether to learn; if other streams learn, wait for a turn until the next sample has arrived."""
+        while not self._is_behind(frame):
+            if self.turns is None or self.turns.take():
+                return True
+            if self.source.realtime and self._coming is not None and self._coming.done():
+                return False
+            await asyncio.sleep(TURN)
+        return False
+
+    def _learn(self, limit: int | None) -> None:
+        began = time.perf_counter()
+        try:
+            self.pipeline.learn(limit)
+        finally:
+            if self.turns is not None:
+                self.turns.give_back()
+        took = time.perf_counter() - began
+        self._pace.observe(took, self.pipeline.period)
+        self.metrics.observe("learning", took, stream=self._stream)
 
     def _is_behind(self, frame: Frame) -> bool:
         """Return whether samples wait because this machine is too slow or too busy."""
@@ -312,27 +348,8 @@ class Service:
                 self.metrics.ready(False, "no samples arrive")
             if now() - repeated >= REPEATED:
                 repeated = now()
-                self._send(self._hold(silent))
+                self._send(hold_after(self._last, now(), silent))
             await asyncio.sleep(max(SILENT, self.pipeline.period))
-
-    def _hold(self, silent: float) -> ForecastFrame:
-        """Return a hold without positions."""
-        assert self._last is not None
-        nothing, channels = np.full(self._last.sample.shape, np.nan), len(self._last.filled)
-        unknown, moment = np.full(channels, np.nan), now()
-        later = moment - self._last.time
-        return replace(
-            self._last,
-            target_time=self._last.target_time + later,
-            sent_time=moment,
-            position=nothing,
-            radius=unknown,
-            status=HOLD,
-            reason=f"no sample for {math.floor(10 * silent) / 10:g} s",
-            filled=np.ones(channels, dtype=bool),
-            sample=nothing,
-            path=tuple(PathPoint(point.target_time + later, nothing, unknown, HOLD) for point in self._last.path),
-        )
 
     def _end_of_silence(self) -> None:
         if self._silent:
@@ -353,6 +370,7 @@ class Service:
             for kind, n in self.source.refused.items():
                 self.metrics.count("messages_refused", n - self._refused.get(kind, 0), kind=kind, stream=self._stream)
                 self._refused[kind] = n
+            self.metrics.gauge("samples_unchecked", self.source.unchecked, stream=self._stream)
             self.metrics.gauge("forecasts_dropped", sum(sink.dropped for sink in self.sinks), stream=self._stream)
             for kind, n in self.pipeline.counts.items():
                 self.metrics.gauge("grid", n, kind=kind, stream=self._stream)
@@ -366,3 +384,7 @@ class Service:
         if due or (session.journal.interrupted and not session.journal.failing):
             self._saved = time.monotonic()
             session.begin_checkpoint(self.pipeline)
+
+
+async def _next_frame(frames: AsyncIterator[Frame]) -> Frame | None:
+    return await anext(frames, None)

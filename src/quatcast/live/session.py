@@ -209,7 +209,7 @@ class Session:
         """Take in the frames of the journal after the checkpoint, and add the forecasts that it does not hold."""
         first = pipeline.frames
         known = {
-            record["seq"]: not record.get("unlearnt", False)
+            record["seq"]: (not record.get("unlearnt", False), record.get("limit"))
             for record in read_journal(self.folder, first)
             if record.get("type") == "forecast" and record["n"] > first
         }
@@ -224,8 +224,9 @@ class Session:
             recovery.last, recovery.replayed = frame, recovery.replayed + 1
             for sample in pipeline.take(frame).samples:
                 forecast = pipeline.forecast(sample)
-                if known.get(sample.number, True):
-                    pipeline.learn()
+                learnt, limit = known.get(sample.number, (True, None))
+                if learnt:
+                    pipeline.learn(limit)
                 if sample.number not in known:
                     made = pipeline.to_frame(forecast, sample, now())
                     added.append(forecast_line(made, number, recovered=True))
@@ -247,9 +248,9 @@ class Session:
         else:
             self._told = named
 
-    def record_forecast(self, forecast: ForecastFrame, number: int, **marks: bool) -> None:
-        """Write a forecast to the journal."""
-        self.journal.append(forecast_line(forecast, number, **marks))
+    def record_forecast(self, forecast: ForecastFrame, number: int, limit: int | None = None, **marks: bool) -> None:
+        """Write a forecast to the journal; see `forecast_line`."""
+        self.journal.append(forecast_line(forecast, number, limit, **marks))
 
     def record_event(self, kind: str, text: str, number: int, **more: Any) -> None:
         """Write an event to the journal."""

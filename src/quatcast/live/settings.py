@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+import numpy as np
+
 from quatcast.forecasting.spaces import SPACES
+from quatcast.safety.channels import usable
+from quatcast.safety.known_faults import KnownFaults, Sentinel, Valid
 
 HORIZON = 0.5
 """Seconds ahead if nothing is said."""
@@ -40,6 +44,11 @@ class LiveSettings:
         Seconds that the receiver needs to act. A forecast that leaves later than this before its target time is a hold.
     input_age
         Seconds from the measurement to the earliest arrival, if they are known from the data sheet of the tracker.
+    sentinel
+        Values that the tracker sends for a lost channel: numbers, which all coordinates equal, or one per coordinate.
+    valid
+        Ranges of real coordinates (channel, smallest, largest), with an empty name for all channels. A channel outside
+        counts as lost.
 
     Examples
     --------
@@ -59,6 +68,8 @@ class LiveSettings:
     act_latency: float = 0.0
     input_age: float = 0.0
     space: str = "position"
+    sentinel: tuple[Sentinel, ...] = ()
+    valid: tuple[Valid, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.stream or len(self.stream) > 64 or not self.stream.isprintable():
@@ -75,8 +86,25 @@ class LiveSettings:
                 raise ValueError(f"{name}: expected seconds from 0 to {LONGEST:g}, got {seconds!r}")
         if self.space not in SPACES:
             raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {self.space!r}")
+        self._check_faults()
         if len(set(self.names)) != len(self.names):
             raise ValueError(f"names: expected different names, got {self.names}")
+
+    def _check_faults(self) -> None:
+        """Check sentinels and valid ranges as far as the channels are known."""
+        numbers = SPACES[self.space].components
+        if numbers is not None:
+            usable(np.zeros((1, numbers)), self.sentinel, None, self.space)
+        if self.names:
+            self.faults.limits(self.names)
+        for name, low, high in self.valid:
+            if not low <= high:
+                raise ValueError(f"valid: expected the smaller number first, got {(name, low, high)}")
+
+    @property
+    def faults(self) -> KnownFaults:
+        """What the tracker sends for a lost channel, and the range of real values."""
+        return KnownFaults(self.sentinel, self.valid)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for a JSON file.
@@ -86,7 +114,7 @@ class LiveSettings:
         >>> LiveSettings.from_json(LiveSettings(rate=50.0).to_json()) == LiveSettings(rate=50.0)
         True
         """
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {name: _lists(value) for name, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -94,10 +122,7 @@ class LiveSettings:
         known = {one.name for one in fields(cls)}
         if unknown := sorted(set(values) - known):
             raise ValueError(f"settings: expected {', '.join(sorted(known))}, got {', '.join(unknown)}")
-        plain: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
-        }
-        return cls(**plain)
+        return cls(**{name: _tuples(value) for name, value in values.items()})
 
     def differences(self, other: Self) -> list[str]:
         """Return in words where other settings differ from these.
@@ -109,3 +134,11 @@ class LiveSettings:
         """
         pairs = ((one.name, getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
         return [f"{name} {mine} instead of {theirs}" for name, mine, theirs in pairs if mine != theirs]
+
+
+def _lists(value: Any) -> Any:
+    return [_lists(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from quatcast.forecasting.spaces import find_space
+from quatcast.live.frames import ForecastFrame
 from quatcast.live.grid import interpolate
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.records import ForecastRecord, read_forecasts, read_frames
@@ -182,24 +183,25 @@ def _score(
     forecasts: Iterable[ForecastRecord], summary: SessionSummary, received: dict[int, float], truth: Truth
 ) -> None:
     """Compare every forecast with the sample that it was for."""
-    pending: deque[ForecastRecord] = deque()
+    pending: deque[ForecastFrame] = deque()
     times, errors, still, radius, latencies = [], [], [], [], []
     first = last = None
-    before: ForecastRecord | None = None
-    for one in forecasts:
+    before: ForecastFrame | None = None
+    for record in forecasts:
+        one = record.forecast
         first, last = one.time if first is None else first, one.time
         summary.samples += 1
-        summary.late += one.late
-        summary.unsent += one.unsent
-        summary.unlearnt += one.unlearnt
-        summary.recovered += one.recovered
-        if not one.unsent and not one.recovered:
+        summary.late += record.late
+        summary.unsent += record.unsent
+        summary.unlearnt += record.unlearnt
+        summary.recovered += record.recovered
+        if not record.unsent and not record.recovered:
             summary.status[one.status] += 1
-            latencies.append(one.sent_time - received.get(one.frame, np.nan))
+            latencies.append(one.sent_time - received.get(record.frame, np.nan))
         pending.append(one)
-        while truth.steps and pending and pending[0].number <= one.number - truth.after:
+        while truth.steps and pending and pending[0].sequence <= one.sequence - truth.after:
             earlier = pending.popleft()
-            if earlier.number == one.number - truth.after and before is not None:
+            if earlier.sequence == one.sequence - truth.after and before is not None:
                 sample = truth.sample(before.sample, one.sample)
                 times.append(one.time)
                 errors.append(truth.error(sample, earlier.position))

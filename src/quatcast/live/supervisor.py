@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 import tomllib
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quatcast.live import systemd
+from quatcast.live.pace import Turns
 from quatcast.live.settings import LiveSettings
 
 log = logging.getLogger("quatcast.live")
@@ -36,6 +38,8 @@ OPTIONS = {
     "channels": list,
     "unit": str,
     "space": str,
+    "sentinel": (int, float, list),
+    "valid": (str, list),
     "record": str,
     "view": bool,
     "host": str,
@@ -106,9 +110,16 @@ def _words(where: str, name: str, key: str, value: Any) -> list[str]:
         return [option] if value else []
     if key == "to":
         return [word for url in value for word in (option, str(url))]
+    if key in ("sentinel", "valid"):
+        several = value if isinstance(value, list) else [value]
+        return [word for one in several for word in (option, _commas(one))]
     if isinstance(value, list):
-        return [option, ",".join(str(one) for one in value)]
+        return [option, _commas(value)]
     return [option, str(value)]
+
+
+def _commas(value: Any) -> str:
+    return ",".join(str(one) for one in value) if isinstance(value, list) else str(value)
 
 
 def _check_apart(where: str, streams: Mapping[str, Mapping[str, Any]]) -> None:
@@ -133,20 +144,31 @@ async def supervise(workers: Sequence[Worker], before: Sequence[str] = (), after
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
-    tasks = [asyncio.create_task(_keep_running(worker, before, after, stop)) for worker in workers]
+    # One core stays free for answers while the streams learn in turn on the others.
+    turns = Turns.create(max(1, (os.cpu_count() or 1) - 1)) if hasattr(os, "memfd_create") else None
+    commands = {worker: [*before, "live", *worker.words, *after] for worker in workers}
+    tasks = [asyncio.create_task(_keep_running(worker, commands[worker], turns, stop)) for worker in workers]
+    beating = asyncio.create_task(systemd.signs_of_life())
     systemd.notify("READY=1")
     results = await asyncio.gather(*tasks)
     systemd.notify("STOPPING=1")
+    beating.cancel()
+    if turns is not None:
+        turns.close()
     return sum(results)
 
 
-async def _keep_running(worker: Worker, before: Sequence[str], after: Sequence[str], stop: asyncio.Event) -> bool:
+async def _keep_running(worker: Worker, words: Sequence[str], turns: Turns | None, stop: asyncio.Event) -> bool:
     """Run one worker, again and again; return whether it was given up."""
     delay = FIRST_DELAY
+    inherited = () if turns is None else (turns.descriptor,)
+    environment = os.environ | ({} if turns is None else turns.environment())
+    # Only this process talks to systemd.
+    environment = {name: value for name, value in environment.items() if name not in systemd.VARIABLES}
     while not stop.is_set():
         began = asyncio.get_running_loop().time()
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "quatcast", *before, "live", *worker.words, *after
+            *(sys.executable, "-m", "quatcast", *words), pass_fds=inherited, env=environment
         )
         log.info("stream %s: process %d started", worker.name, process.pid, extra={"stream": worker.name})
         code = await _wait(process, stop)

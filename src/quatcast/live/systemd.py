@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+
+VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+"""Environment variables by which systemd tells a service how to talk to it."""
 
 
 def notify(text: str) -> bool:
@@ -28,6 +32,14 @@ def notify(text: str) -> bool:
     except OSError:
         return False
     return True
+
+
+async def signs_of_life() -> None:
+    """Tell the service manager that the loop still runs, if it wants to know."""
+    interval = watchdog_interval()
+    while interval:
+        notify("WATCHDOG=1")
+        await asyncio.sleep(interval)
 
 
 def watchdog_interval() -> float | None:

@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike
 
 from quatcast.typing import Bools, Floats
 
+PARTS = {"pose": (slice(0, 3), slice(3, 7), slice(0, 7))}
+"""Numbers of a sample that can be a sentinel on their own, by space; the first part has a valid range."""
+
 
 def norm(x: Floats) -> Floats:
     """Return the lengths of vectors along the last axis."""
@@ -34,26 +37,43 @@ def finite(position: Floats) -> Bools:
     return np.asarray(np.logical_and.reduce(np.isfinite(position), axis=-1))
 
 
-def usable(x: Floats, sentinels: Iterable[ArrayLike], valid: tuple[ArrayLike, ArrayLike] | None) -> Bools:
-    """Return which channels of (…, channels, dimensions) hold neither a sentinel nor a value outside the valid range.
+def usable(
+    x: Floats, sentinels: Iterable[ArrayLike], valid: tuple[ArrayLike, ArrayLike] | None, space: str = "vector"
+) -> Bools:
+    """Return which channels of (…, channels, numbers) hold neither a sentinel nor a value outside the valid range.
 
     Parameters
     ----------
     x
-        Positions, NaN where missing.
+        Samples as a tracker gives them, NaN where missing.
     sentinels, valid
         As in `Gate`.
+    space
+        What a sample is. A pose is lost if its position, its orientation or all of it is a sentinel, or if its position
+        is outside the valid range.
 
     Examples
     --------
     >>> x = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [1.0, 2.0, 99.0]])
     >>> usable(x, sentinels=[0.0], valid=(-50.0, 50.0))
     array([ True, False, False])
+    >>> pose = np.array([[9999.0, 9999.0, 9999.0, 1.0, 0.0, 0.0, 0.0]])
+    >>> usable(pose, sentinels=[9999.0], valid=None, space="pose")
+    array([False])
     """
+    parts = PARTS.get(space, (slice(None),))
     good = np.ones(x.shape[:-1], dtype=bool)
     for sentinel in sentinels:
-        good &= (x != np.asarray(sentinel)).any(axis=-1)
+        values = np.atleast_1d(np.asarray(sentinel, dtype=float))
+        columns = [x[..., part] for part in parts]
+        fitting = [one for one in columns if values.shape[-1] in (1, one.shape[-1])]
+        if not fitting:
+            widths = ", ".join(str(width) for width in sorted({1, *(one.shape[-1] for one in columns)}))
+            raise ValueError(f"sentinels: expected {widths} numbers for the space {space!r}, got {values.tolist()}")
+        for one in fitting:
+            good &= (one != values).any(axis=-1)
     if valid is not None:
         low, high = (np.asarray(limit, dtype=float) for limit in valid)
-        good &= ((x >= low) & (x <= high)).all(axis=-1)
+        first = x[..., parts[0]]
+        good &= ((first >= low) & (first <= high)).all(axis=-1)
     return good

@@ -166,10 +166,12 @@ class Gate(Checkpointable):
     patience
         Time in seconds for which implausible samples must agree; at least three samples.
     sentinels
-        Values that mean "lost": numbers, which all coordinates of a channel must equal, or points.
+        Values that mean "lost": numbers, which all coordinates of a channel must equal, or points. They are compared
+        with samples as the tracker gives them: four numbers are a quaternion. A pose is lost if its position, its
+        orientation (four numbers) or all seven numbers are a sentinel.
     valid
         Smallest and largest valid coordinates, numbers or arrays that broadcast to (channels, dimensions); a channel
-        with a coordinate outside is missing.
+        with a coordinate outside is missing. The range of poses is that of their positions.
 
     Examples
     --------
@@ -212,7 +214,13 @@ class Gate(Checkpointable):
             self.begin((x.shape[0], x.shape[1]))
         if x.shape != self.state.shape:
             raise ValueError(f"sample: expected shape {self.state.shape} as before, got {x.shape}")
-        return self.judge(x)
+        return self.judge(self.without_known_faults(x))
+
+    def without_known_faults(self, sample: Floats, space: str = "vector") -> Floats:
+        """Return a sample as the tracker gives it, not in coordinates, with NaN where it is known to be lost."""
+        if not self.sentinels and self.valid is None:
+            return sample
+        return np.where(usable(sample, self.sentinels, self.valid, space)[:, None], sample, np.nan)
 
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin anew, for samples of a shape (channels, dimensions)."""
@@ -232,13 +240,13 @@ class Gate(Checkpointable):
         )
 
     def judge(self, x: Floats) -> Gated:
-        """Judge a sample that has been checked.
+        """Judge the coordinates of a sample that has been checked, without known faults.
 
         Most samples hold no surprise, and this is called for each: what only concerns missing, frozen or shifted
         channels is left out unless there are some.
         """
         state, shifts = self.state, self.state.shifts
-        present = self._present(x)
+        present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
         frozen = state.repeats.update(x, present, self.rate)
         trusted = present & ~frozen
         step, inputs, largest = state.one_step.forecast(state.past)
@@ -283,13 +291,6 @@ class Gate(Checkpointable):
             outside=outside,
             innovation=innovation,
         )
-
-    def _present(self, x: Floats) -> Bools:
-        """Return which channels hold numbers that can be measurements."""
-        present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
-        if self.sentinels or self.valid is not None:
-            present = present & usable(x, self.sentinels, self.valid)
-        return present
 
     def _losses(self, observed: Bools, frozen: Bools) -> Counts:
         """Return the number of samples since the last accepted one; a frozen channel was lost when it froze."""

@@ -24,6 +24,7 @@ from quatcast.forecasting.contract import (
     as_recording,
     as_sample,
     horizons_of,
+    learn_with,
     mark_of,
     positions_of,
     rewind_to,
@@ -206,6 +207,7 @@ class Guarded(OnlineForecaster):
             x = np.where(as_observed(observed, len(x))[:, None], x, np.nan)
         self._ready(x.shape)
         state = self.state
+        x = self.gate.without_known_faults(x, self.space)
         coordinates = self._space.to_coordinates(state.chart, x)
         gated = self.gate.judge(coordinates)
         self._space.accept(state.chart, x, coordinates, ~gated.replaced)
@@ -255,11 +257,19 @@ class Guarded(OnlineForecaster):
 
     def learn(self) -> None:
         """Let the forecaster learn; an error undoes its step and becomes a hold."""
+        self._learn_apart(None)
+
+    def learn_some(self, limit: int) -> None:
+        """Let the forecaster learn from at most `limit` samples; an error undoes its step and becomes a hold."""
+        self._learn_apart(limit)
+
+    def _learn_apart(self, limit: int | None) -> None:
+        """Learn after `forecast`."""
         if self.begun and self.state.unlearnt:
             # A guard that was saved after its forecast can only go back to there.
             self._before = self._before or self.mark()
             with self._whole_or_undone(self._before):
-                self._learn()
+                self._learn(limit)
 
     def update(self, sample: ArrayLike, observed: ArrayLike | None = None, time: float | None = None) -> Forecast:
         """Check the newest sample (channels, coordinates), NaN where missing, forecast, and learn from it.
@@ -328,13 +338,13 @@ class Guarded(OnlineForecaster):
         usable = np.logical_and.reduce(np.abs(made) <= LARGEST, axis=-1)
         return (made.copy() if every(usable) else np.where(usable[..., None], made, np.nan)), ""
 
-    def _learn(self) -> str:
+    def _learn(self, limit: int | None = None) -> str:
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""
         if not self.state.unlearnt:
             return ""
         before, self._before, self.state.unlearnt = self._before, None, False
         try:
-            self.forecaster.learn()
+            learn_with(self.forecaster, limit)
         except FAILURES as error:
             fault, said = self._undo(before, error), ""
             for track in self.state.tracks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from typing import Self
@@ -43,6 +44,8 @@ class Source(ABC):
     """
 
     refused: dict[str, int]
+    unchecked: int = 0
+    """Number of samples that were taken as text without a checksum: a digit that was changed is not noticed there."""
     realtime: bool = True
     """Whether samples arrive in real time. If not, times of arrival are made up, and nothing is silent or late."""
 
@@ -126,7 +129,8 @@ def open_source(url: str, stream: str) -> Source:
     """Return the source of a URL; entering it opens it."""
     parts = urlsplit(url)
     if parts.scheme not in _SOURCES:
-        raise ValueError(f"source: expected a URL with one of {', '.join(sorted(_SOURCES))}, got {url!r}")
+        recording = f"; for this recording give file:{url}" if os.path.exists(url) else ""
+        raise ValueError(f"source: expected a URL with one of {', '.join(sorted(_SOURCES))}, got {url!r}{recording}")
     return _SOURCES[parts.scheme](parts, stream)
 
 

@@ -171,7 +171,8 @@ def _port(parts: SplitResult, default: int | None, listens: bool) -> int:
     except ValueError:
         raise ValueError(f"{parts.scheme}: expected a port from 0 to 65535, got {parts.netloc!r}") from None
     if port is None or (port == 0 and not listens):
-        raise ValueError(f"{parts.scheme}: expected an address with a port, such as {example}, got {parts.netloc!r}")
+        given = parts._replace(query="").geturl()  # without a token
+        raise ValueError(f"{parts.scheme}: expected an address with a port, such as {example}, got {given!r}")
     return port
 
 

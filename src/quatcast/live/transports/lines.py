@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from quatcast.live.frames import Frame, FrameError
+from quatcast.live.checks import remove_check
+from quatcast.live.frames import ChecksumError, Frame, FrameError
 from quatcast.live.messages import header_names, parse_sample, split_cells
 from quatcast.live.transports.endpoint import Endpoint
 
-LINE_OPTIONS = ("dimensions", "stream", "checksum")
+LINE_OPTIONS = ("dimensions", "stream", "check")
 """Options of URLs whose messages are lines of text."""
+REQUIRED = "required"
+"""Value of the option `check` if every line must have a checksum."""
 
 
 def token_line(token: str) -> bytes:
@@ -25,29 +27,6 @@ def token_line(token: str) -> bytes:
     return f"token {token}\n".encode()
 
 
-def add_checksum(line: bytes) -> bytes:
-    """Return a line followed by an asterisk and its checksum, CRC-32 in eight hexadecimal digits.
-
-    Examples
-    --------
-    >>> add_checksum(b"1,2,3")
-    b'1,2,3*11894deb'
-    """
-    return b"%b*%08x" % (line, zlib.crc32(line))
-
-
-def remove_checksum(line: bytes) -> bytes | None:
-    """Return a line without its checksum, or None if that is missing or wrong.
-
-    Examples
-    --------
-    >>> remove_checksum(b"1,2,3*11894deb"), remove_checksum(b"1,2,4*6e94c28c")
-    (b'1,2,3', None)
-    """
-    content, _, _ = line.rpartition(b"*")
-    return content if content and line == add_checksum(content) else None
-
-
 def read_token(line: bytes) -> str:
     """Return the token of a line, or an empty text if it is not a line with a token."""
     word, _, token = line.strip().partition(b" ")
@@ -55,25 +34,37 @@ def read_token(line: bytes) -> str:
 
 
 @dataclass
-class StreamName:
-    """The one stream that a source takes: the one of its URL, or else the first that is named in a message.
+class LineRules:
+    """Which lines a source takes, and what it has counted; the same for all of its connections.
 
     Attributes
     ----------
     default
-        Name for messages that name none.
-    taken
-        Name of the stream that is taken; empty until a message names one.
+        Name of the stream for messages that name none.
+    refused
+        Number of refused messages by kind.
+    dimensions
+        Coordinates per channel of lines of numbers.
+    check
+        Whether every line must have a checksum.
+    stream
+        The one stream that is taken: the one of the URL, or else the first that is named in a message.
+    unchecked
+        Number of samples that were taken without a checksum.
     """
 
     default: str
-    taken: str = ""
+    refused: Counter[str] = field(default_factory=Counter)
+    dimensions: int = 3
+    check: bool = False
+    stream: str = ""
+    unchecked: int = 0
 
     def admit(self, name: str) -> bool:
         """Tell whether messages of a stream are taken."""
-        if name and not self.taken:
-            self.taken = name
-        return not name or name == self.taken
+        if name and not self.stream:
+            self.stream = name
+        return not name or name == self.stream
 
 
 @dataclass
@@ -82,31 +73,22 @@ class LineReader:
 
     Attributes
     ----------
-    stream
-        The stream that the source takes.
-    refused
-        Number of refused messages by kind.
-    dimensions
-        Coordinates per channel of lines of numbers.
-    checksum
-        Whether every line must end with a checksum.
+    rules
+        Which lines are taken.
     names
         Names of the channels from the header of lines of numbers.
 
     Examples
     --------
-    >>> reader = LineReader(StreamName("chest"), Counter(), dimensions=3)
+    >>> reader = LineReader(LineRules("chest"))
     >>> reader.read(b"time,marker.x,marker.y,marker.z", received=0.0)
     >>> reader.read(b"0.1,1,2,3", received=0.0).names
     ('marker',)
-    >>> reader.read(b"0.1,1,2,three", received=0.0), reader.refused
-    (None, Counter({'malformed': 1}))
+    >>> reader.read(b"0.1,1,2,three", received=0.0), reader.rules.refused, reader.rules.unchecked
+    (None, Counter({'malformed': 1}), 1)
     """
 
-    stream: StreamName
-    refused: Counter[str]
-    dimensions: int
-    checksum: bool = False
+    rules: LineRules
     names: tuple[str, ...] = ()
     _begun: bool = field(default=False, repr=False)
 
@@ -115,24 +97,26 @@ class LineReader:
         line = line.strip()
         if not line:
             return None
-        if self.checksum:
-            content = remove_checksum(line)
-            if content is None:
-                self.refused["checksum"] += 1
-                return None
-            line = content
+        content = remove_check(line)
+        if content is None and self.rules.check:
+            self.rules.refused["checksum"] += 1
+            return None
         first, self._begun = not self._begun, True
         try:
-            frame = parse_sample(line, "", received, self.dimensions)
+            frame = parse_sample(line if content is None else content, "", received, self.rules.dimensions)
+        except ChecksumError:
+            self.rules.refused["checksum"] += 1
+            return None
         except FrameError:
-            if not (first and self._read_header(line)):
-                self.refused["malformed"] += 1
+            if not (first and self._read_header(line if content is None else content)):
+                self.rules.refused["malformed"] += 1
             return None
-        if not self.stream.admit(frame.stream):
-            self.refused["stream"] += 1
+        if not self.rules.admit(frame.stream):
+            self.rules.refused["stream"] += 1
             return None
+        self.rules.unchecked += content is None
         names = frame.names or (self.names if len(self.names) == len(frame.values) else ())
-        return replace(frame, stream=frame.stream or self.stream.default, names=names)
+        return replace(frame, stream=frame.stream or self.rules.default, names=names)
 
     def _read_header(self, line: bytes) -> bool:
         """Take the names of the channels from a header; return whether the line is one."""
@@ -144,16 +128,19 @@ class LineReader:
             or not text.strip().isprintable()
         ):
             return False
-        self.names = header_names(cells, self.dimensions)
+        self.names = header_names(cells, self.rules.dimensions)
         return True
 
 
-def line_reader(endpoint: Endpoint, stream: StreamName, refused: Counter[str]) -> LineReader:
-    """Return the reader of a new connection."""
-    dimensions = int(endpoint.number("dimensions", 3, 1, 16))
-    return LineReader(stream, refused, dimensions, "checksum" in endpoint.options)
-
-
-def stream_name(endpoint: Endpoint, default: str) -> StreamName:
-    """Return the stream that a source takes."""
-    return StreamName(default, endpoint.options.get("stream", ""))
+def line_rules(endpoint: Endpoint, stream: str, refused: Counter[str]) -> LineRules:
+    """Return the rules of a source, from the options of its URL."""
+    check = endpoint.options.get("check")
+    if check not in (None, REQUIRED):
+        raise ValueError(f"{endpoint}, check: expected {REQUIRED!r}, got {check!r}")
+    return LineRules(
+        default=stream,
+        refused=refused,
+        dimensions=int(endpoint.number("dimensions", 3, 1, 16)),
+        check=check is not None,
+        stream=endpoint.options.get("stream", ""),
+    )

@@ -20,7 +20,7 @@ from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import Sink, Source, register_transport
 from quatcast.live.transports.files import parse_options
-from quatcast.live.transports.lines import LineReader, StreamName
+from quatcast.live.transports.lines import LineReader, LineRules
 
 WAITING = 1024
 """Number of samples or forecasts that wait at most."""
@@ -42,7 +42,7 @@ class StdinSource(Source):
     def __init__(self, stream: str, dimensions: float = 3, file: BinaryIO | None = None) -> None:
         self.refused: Counter[str] = Counter()
         self._file = file or sys.stdin.buffer
-        self._reader = LineReader(StreamName(stream), self.refused, int(dimensions))
+        self._reader = LineReader(LineRules(stream, self.refused, int(dimensions)))
 
     async def __aenter__(self) -> Self:
         """Begin to read."""

@@ -7,21 +7,21 @@ refused: the rest of a number may be missing. If the listener has a token, a cli
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from functools import partial
 from urllib.parse import SplitResult
 
-from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import forecast_message
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
-from quatcast.live.transports.limits import RateLimit
-from quatcast.live.transports.lines import LINE_OPTIONS, add_checksum, line_reader, stream_name
-from quatcast.live.transports.linked import LinkSink, LinkSource, feed_stream
+from quatcast.live.transports.line_source import LineSource
+from quatcast.live.transports.lines import LINE_OPTIONS
+from quatcast.live.transports.linked import LinkSink, feed_stream
 from quatcast.live.transports.links import Links
 
 
-class TcpSource(LinkSource):
+class TcpSource(LineSource):
     """Samples in lines.
 
     Parameters
@@ -33,18 +33,16 @@ class TcpSource(LinkSource):
     """
 
     def __init__(self, endpoint: Endpoint, stream: str) -> None:
-        super().__init__(endpoint)
+        super().__init__(endpoint, stream)
         self._links = Links(endpoint, self._receive, self.refused)
-        self._stream = stream_name(endpoint, stream)
-        line_reader(
-            endpoint, self._stream, self.refused
-        )  # an invalid option is an error now, not with the first client
 
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        lines, limit = line_reader(self.endpoint, self._stream, self.refused), RateLimit()
+        await self._take(self._lines(reader))
+
+    async def _lines(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         while True:
             try:
-                line = await reader.readuntil(b"\n")
+                yield await reader.readuntil(b"\n")
             except asyncio.IncompleteReadError as end:
                 if end.partial.strip():
                     self.refused["incomplete"] += 1
@@ -52,11 +50,6 @@ class TcpSource(LinkSource):
             except asyncio.LimitOverrunError:
                 self.refused["size"] += 1
                 return
-            received = now()
-            await limit.passes()
-            frame = lines.read(line, received)
-            if frame is not None:
-                await self._inbox.put(frame)
 
 
 class TcpSink(LinkSink):
@@ -73,8 +66,7 @@ class TcpSink(LinkSink):
         self._links = Links(endpoint, partial(feed_stream, self), self.refused)
 
     def _message(self, forecast: ForecastFrame) -> bytes:
-        message = forecast_message(forecast)
-        return (add_checksum(message) if "checksum" in self.endpoint.options else message) + b"\n"
+        return forecast_message(forecast) + b"\n"
 
 
 def _source(parts: SplitResult, stream: str) -> TcpSource:
@@ -82,7 +74,7 @@ def _source(parts: SplitResult, stream: str) -> TcpSource:
 
 
 def _sink(parts: SplitResult, stream: str) -> TcpSink:
-    return TcpSink(parse_endpoint(parts, ("checksum",)))
+    return TcpSink(parse_endpoint(parts))
 
 
 register_transport("tcp", _source, _sink)

@@ -22,7 +22,7 @@ from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import Sink, Source, register_transport
 from quatcast.live.transports.endpoint import Endpoint, naming, parse_endpoint
 from quatcast.live.transports.limits import Inbox, RateLimit
-from quatcast.live.transports.lines import LINE_OPTIONS, add_checksum, line_reader, read_token, stream_name
+from quatcast.live.transports.lines import LINE_OPTIONS, LineReader, line_rules, read_token
 
 MAX_DATAGRAM = 65507
 """Largest payload of a datagram over IPv4."""
@@ -56,10 +56,15 @@ class UdpSource(Source):
     def __init__(self, endpoint: Endpoint, stream: str) -> None:
         self.endpoint, self.refused = endpoint, Counter[str]()
         self.address = (endpoint.host, endpoint.port)
-        self._stream = stream_name(endpoint, stream)
-        self._reader = line_reader(endpoint, self._stream, self.refused)
+        self._rules = line_rules(endpoint, stream, self.refused)
+        self._reader = LineReader(self._rules)
         self._limit = RateLimit(burst=UDP_BURST)
         self._socket: socket.socket | None = None
+
+    @property
+    def unchecked(self) -> int:  # type: ignore[override]
+        """Number of samples that were taken without a checksum."""
+        return self._rules.unchecked
 
     async def __aenter__(self) -> Self:
         """Bind the port."""
@@ -181,8 +186,6 @@ class UdpSink(Sink, asyncio.DatagramProtocol):
     def send(self, forecast: ForecastFrame) -> None:
         """Send a forecast."""
         message = forecast_message(forecast)
-        if "checksum" in self.endpoint.options:
-            message = add_checksum(message)
         transport = self._transport
         if transport is None or len(message) > MAX_DATAGRAM or self._paused:
             self.dropped += 1
@@ -207,7 +210,7 @@ def _source(parts: SplitResult, stream: str) -> UdpSource:
 
 
 def _sink(parts: SplitResult, stream: str) -> UdpSink:
-    return UdpSink(parse_endpoint(parts, ("checksum",), listen=False))
+    return UdpSink(parse_endpoint(parts, listen=False))
 
 
 register_transport("udp", _source, _sink)

@@ -17,14 +17,14 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, is_loopback, naming, parse_endpoint
-from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS, RateLimit
-from quatcast.live.transports.lines import LINE_OPTIONS, line_reader, stream_name
-from quatcast.live.transports.linked import LinkSink, LinkSource
+from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS
+from quatcast.live.transports.line_source import LineSource
+from quatcast.live.transports.lines import LINE_OPTIONS
+from quatcast.live.transports.linked import LinkSink
 from quatcast.live.transports.links import keep_connected
 from quatcast.live.transports.optional import require
 
@@ -178,7 +178,7 @@ def given_token(request: Request) -> str:
     return str(dict(parse_qsl(urlsplit(request.path).query)).get("token", ""))
 
 
-class WebSocketSource(LinkSource):
+class WebSocketSource(LineSource):
     """Samples in messages of text.
 
     Parameters
@@ -192,21 +192,13 @@ class WebSocketSource(LinkSource):
     """
 
     def __init__(self, endpoint: Endpoint, stream: str, path: str = "/") -> None:
-        super().__init__(endpoint)
-        self._stream = stream_name(endpoint, stream)
-        line_reader(endpoint, self._stream, self.refused)  # an invalid option is an error now
+        super().__init__(endpoint, stream)
         self._links = WebSocketLinks(endpoint, path, self._receive, self.refused)
 
     async def _receive(self, connection: Connection) -> None:
-        lines, limit = line_reader(self.endpoint, self._stream, self.refused), RateLimit()
-        async for message in connection:
-            received = now()
-            data = message.encode(errors="replace") if isinstance(message, str) else message
-            for line in data.split(b"\n"):
-                await limit.passes()
-                frame = lines.read(line, received)
-                if frame is not None:
-                    await self._inbox.put(frame)
+        await self._take(
+            message.encode(errors="replace") if isinstance(message, str) else message async for message in connection
+        )
 
 
 class WebSocketSink(LinkSink):

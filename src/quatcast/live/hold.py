@@ -1,0 +1,40 @@
+"""The forecast that is sent while no samples come: a hold without positions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from quatcast.live.frames import ForecastFrame, PathPoint
+
+HOLD = "hold"
+
+
+def hold_after(last: ForecastFrame, moment: float, silent: float) -> ForecastFrame:
+    """Return a hold without positions.
+
+    Parameters
+    ----------
+    last
+        The newest forecast.
+    moment
+        The present.
+    silent
+        Seconds since the last sample.
+    """
+    nothing, channels = np.full(last.sample.shape, np.nan), len(last.filled)
+    unknown, later = np.full(channels, np.nan), moment - last.time
+    return replace(
+        last,
+        target_time=last.target_time + later,
+        sent_time=moment,
+        position=nothing,
+        radius=unknown,
+        status=HOLD,
+        reason=f"no sample for {math.floor(10 * silent) / 10:g} s",
+        filled=np.ones(channels, dtype=bool),
+        sample=nothing,
+        path=tuple(PathPoint(point.target_time + later, nothing, unknown, HOLD) for point in last.path),
+    )

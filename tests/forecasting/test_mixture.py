@@ -203,7 +203,8 @@ def test_a_forecast_uses_the_weights_of_errors_known_before_or_after_the_sample(
         if t >= HORIZON:
             e = np.stack([error[t] for error in errors], axis=1)
             covariance = (1 - 1 / memory) * covariance + e @ e.swapaxes(-1, -2)
-            weights = blend(covariance, shrinkage)
+            # As long as fewer errors are known than are remembered, their correlations count less.
+            weights = blend(covariance, max(shrinkage, min(2.0, shrinkage * memory / (t - HORIZON + 1))))
         used = weights if learn_first else before
         expected = sum(used[:, k, None] * errors[k][min(t + HORIZON, 119)] for k in range(3))
         np.testing.assert_allclose(mixed[t + HORIZON], expected, atol=1e-9)

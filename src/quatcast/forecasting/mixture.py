@@ -7,6 +7,9 @@ of correlations:
 
     min wᵀCw + ρ·Σₖ Cₖₖwₖ²,    Σw = 1,    w ≥ 0.
 
+Correlations of few errors tell little: as long as only n errors are known, fewer than the memory M of the mixture, ρ is
+larger by M/n, up to 2.
+
 Members with the same errors do not count twice, a member that fails loses its weight within seconds, and because
 weights lie between zero and one, the mixture is never much worse than its best member.
 
@@ -35,18 +38,20 @@ from quatcast.forecasting.contract import (
     rewind_to,
     satisfies_contract,
 )
-from quatcast.typing import Bools, Floats
+from quatcast.typing import Bools, Counts, Floats
 
 NEGLIGIBLE = 1e-9
 """Relative tolerance."""
 ALIKE = 0.9
 """Correlation that the errors of a member that joins are assumed to have with those of the best member so far."""
+STRONGEST = 2.0
+"""Largest ρ while few errors are known."""
 DISCOUNT = 0.25
 """Factor by which earlier errors count less once a member has joined."""
 
 
-def blend(C: Floats, shrinkage: float, active: Bools | None = None) -> Floats:
-    """Return the weights (…, K) for error covariances C (…, K, K); see the module.
+def blend(C: Floats, shrinkage: float | Floats, active: Bools | None = None) -> Floats:
+    """Return the weights (…, K) for error covariances C (…, K, K) and ρ, one for all or (…,); see the module.
 
     With A = C + ρ·diag(C), the weights are v/Σv for the v ≥ 0 that minimises vᵀAv/2 − Σv. The positive weights are
     found by principal pivoting: solve for the active members, then move the last violating one to the other side, that
@@ -62,7 +67,7 @@ def blend(C: Floats, shrinkage: float, active: Bools | None = None) -> Floats:
     array([1., 0.])
     """
     power = np.diagonal(C, axis1=-2, axis2=-1)
-    A = C + shrinkage * power[..., None] * np.eye(power.shape[-1])
+    A = C + np.asarray(shrinkage)[..., None, None] * power[..., None] * np.eye(power.shape[-1])
     size = np.sqrt(np.diagonal(A, axis1=-2, axis2=-1))
     largest = size.max(axis=-1, keepdims=True)
     size = np.where(largest > 0, np.maximum(size, NEGLIGIBLE * largest), 1.0)
@@ -109,6 +114,8 @@ class MixtureState(ForecasterState):
         (horizons, channels, K), equal until errors are known.
     joined
         (horizons, K), True for members whose errors are in C.
+    count
+        (horizons, channels), number of errors so far.
     """
 
     sample: Floats
@@ -117,6 +124,7 @@ class MixtureState(ForecasterState):
     covariance: Floats
     weights: Floats
     joined: Bools
+    count: Counts
 
 
 class Mixture(OnlineForecaster):
@@ -132,7 +140,8 @@ class Mixture(OnlineForecaster):
     memory
         Number of samples over which errors are forgotten: γ = 1 − 1/memory.
     shrinkage
-        ρ, strength of the regularisation towards weights by inverse power; one number, or one per horizon.
+        ρ, strength of the regularisation towards weights by inverse power, once `memory` errors are known; one number,
+        or one per horizon.
     learn_first
         Weigh the members by the errors of the newest sample before answering. By default the answer comes first.
 
@@ -187,8 +196,8 @@ class Mixture(OnlineForecaster):
 
     @property
     def warmup(self) -> int:
-        """Number of samples until more than half of the members forecast."""
-        return sorted(int(getattr(member, "warmup", 0)) for member in self.members)[len(self.members) // 2]
+        """Number of samples until all members but the slowest forecast."""
+        return sorted(int(getattr(member, "warmup", 0)) for member in self.members)[-2:][0]
 
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin anew with all members."""
@@ -203,6 +212,7 @@ class Mixture(OnlineForecaster):
             covariance=np.zeros((H, channels, K, K)),
             weights=np.full((H, channels, K), 1.0 / K),
             joined=np.zeros((H, K), dtype=bool),
+            count=np.zeros((H, channels), dtype=np.int64),
         )
 
     def forecast(self, sample: Floats, observed: Bools) -> Floats:
@@ -245,7 +255,7 @@ class Mixture(OnlineForecaster):
     def _weigh(self) -> None:
         """Count the errors of the forecasts of the newest sample, and weigh the members anew."""
         state = self.state
-        covariance, weights = state.covariance.copy(), state.weights.copy()
+        covariance, weights, count = state.covariance.copy(), state.weights.copy(), state.count.copy()
         ahead = horizons_of(self)
         for i, (h, rho) in enumerate(zip(ahead, np.broadcast_to(self.shrinkage, len(ahead)), strict=True)):
             if len(state.made) > h:
@@ -253,9 +263,11 @@ class Mixture(OnlineForecaster):
                 if (judged := self._count(i, errors, covariance[i])) is not None:
                     members, covariance[i] = judged
                     active = weights[i][:, members] > 0
-                    weights[i] = 0.0
-                    weights[i][:, members] = blend(covariance[i][:, members][..., members], rho, active)
-        state.covariance, state.weights = covariance, weights
+                    weights[i], count[i] = 0.0, count[i] + state.observed
+                    early = np.minimum(STRONGEST, rho * self.memory / np.maximum(count[i], 1))
+                    C = covariance[i][:, members][..., members]
+                    weights[i][:, members] = blend(C, np.maximum(rho, early), active)
+        state.covariance, state.weights, state.count = covariance, weights, count
 
     def _count(self, i: int, errors: Floats, C: Floats) -> tuple[NDArray[np.intp], Floats] | None:
         """Count errors (K, channels, dimensions) of horizon i; return which members have errors, and C (channels, …).

@@ -1,8 +1,9 @@
 """The members of the recommended forecaster: one set of rules for every recording, rate and horizon.
 
 All members forecast displacements with one scale per channel, so that a rotation of space has little effect beyond
-rotating inputs and targets. Four answer within the first seconds:
+rotating inputs and targets. Five answer within the first seconds:
 
+- the last position;
 - the velocity, followed as far as it has proved to lead;
 - a bank of Kalman filters for constant acceleration;
 - linear prediction of each channel from its own past, over few and over many samples, by recursive least squares.
@@ -30,7 +31,7 @@ from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.kalman import Kalman
 from quatcast.forecasting.linear import AdaptiveLinear
 from quatcast.forecasting.mixture import Mixture
-from quatcast.forecasting.velocity import DampedVelocity
+from quatcast.forecasting.velocity import DampedVelocity, LastPosition
 from quatcast.learners import QELM, QRNN, KernelRidge, Learner, LocalAverage
 from quatcast.training.losses import MCC
 from quatcast.training.optimizers import Adam
@@ -72,7 +73,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
     Examples
     --------
     >>> len(experts(horizon=5, rate=10.0).members)
-    8
+    9
     """
     ahead = tuple(sorted(horizons or (horizon,)))
     second = max(1, round(rate))
@@ -102,10 +103,11 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         replay=Replay(updates=replays, batch=24, window=6, memory=max(6, round(MEMORY * rate))),
     )
     members: list[OnlineForecaster] = [
+        LastPosition(horizon, horizons=horizons),
         DampedVelocity(horizon, (1, 2, 4, 8, 16), horizons=horizons),
         Kalman(horizon, "acceleration", horizons=horizons),
-        AdaptiveLinear(horizon, 12, memory=600, horizons=horizons),
-        AdaptiveLinear(horizon, 48, memory=2000, horizons=horizons),
+        AdaptiveLinear(horizon, 12, memory=600, regularization=20.0, horizons=horizons),
+        AdaptiveLinear(horizon, 48, memory=2000, regularization=20.0, horizons=horizons),
         member(network, range(12), SLOWLY),
         member(QELM(50, regularization=50.0, refit=second, seeds=[1, 2]), range(12)),
         member(KernelRidge(width=3.0, regularization=0.1), range(6)),

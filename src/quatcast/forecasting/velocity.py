@@ -1,4 +1,4 @@
-"""Forecasts by velocity: as it is, or followed as far as it has proved to lead."""
+"""Forecasts by velocity: none, as it is, or followed as far as it has proved to lead."""
 
 from __future__ import annotations
 
@@ -30,6 +30,50 @@ class MotionForecaster(OnlineForecaster):
     @abstractmethod
     def _ahead(self, horizons: ArrayLike) -> Floats:
         """Return the positions (H, channels, dimensions) after H numbers of samples, whole or not."""
+
+
+@dataclass
+class LastState(ForecasterState):
+    """The newest sample (channels, dimensions)."""
+
+    last: Floats
+
+
+class LastPosition(MotionForecaster):
+    """Forecast that the signal stays where it is: x̂(t+h) = x(t).
+
+    Parameters
+    ----------
+    horizon
+        h, number of samples ahead.
+    horizons
+        Several horizons to forecast, `horizon` the longest of them; by default that one alone.
+
+    Examples
+    --------
+    >>> line = np.arange(4.0)[:, None, None] * np.ones((1, 1, 3))
+    >>> LastPosition(2).run(line).positions[:, 0, 0]
+    array([nan, nan,  0.,  1.])
+    """
+
+    state: LastState
+
+    def __init__(self, horizon: int, *, horizons: Sequence[int] | None = None) -> None:
+        as_horizons(horizon, horizons)
+        self.horizon, self.horizons = int(horizon), horizons
+
+    def begin(self, shape: tuple[int, int]) -> None:
+        """Begin anew, for samples of a shape (channels, dimensions)."""
+        self.state = LastState(shape, np.full(shape, np.nan))
+
+    def _take_in(self, sample: Floats, observed: Bools) -> None:
+        self.state.last = sample
+
+    def _ahead(self, horizons: ArrayLike) -> Floats:
+        return np.repeat(self.state.last[None], np.size(horizons), axis=0)
+
+    def learn(self) -> None:
+        """Do nothing: there is nothing to learn."""
 
 
 def slopes(spans: Sequence[int]) -> Floats:

@@ -246,7 +246,7 @@ def test_a_fit_reuses_memory():
         learner.mark()
         learner.update(u, d)
         matrices.append(learner.state.matrix[0])
-    assert len({id(matrix) for matrix in matrices}) == 2
+    assert len({id(matrix) for matrix in matrices if matrix.size}) == 2
 
 
 @pytest.mark.parametrize(

@@ -172,25 +172,29 @@ class AdaptiveLinear(OnlineForecaster):
         self._begin_regression()
         lam = 1.0 - 1.0 / self.memory
         column = (state.P @ phi[..., None])[..., 0]
-        k = column / (lam + np.sum(phi * column, axis=-1, keepdims=True))
-        k *= seen[:, None]
+        root = np.sqrt(lam + np.sum(phi * column, axis=-1, keepdims=True))
+        half = seen[:, None] * column / root
+        k = half / root
         moved = target.reshape(len(phi), -1, state.shape[1])
         reach = np.sqrt(np.sum(moved * moved, axis=-1))
         state.reach = np.where(seen[:, None], np.maximum(state.reach, reach), state.reach)
         error = target - (phi[:, None, :] @ state.weights)[:, 0]
         state.weights = state.weights + k[..., None] * error[:, None, :]
-        P = state.P - k[..., None] * column[:, None, :]
+        # Symmetric to the last bit.
+        P = half[..., None] * half[:, None, :]
+        np.subtract(state.P, P, out=P)
         # Without motion P would grow without bound.
         gain = np.einsum("cii,ci->c", P, state.power)
         limit = LARGEST_GAIN * P.shape[-1] / self.regularization
         keep = np.full(len(phi), lam)
         keep[(gain >= limit) | ~seen] = 1.0
-        state.P = P / keep[:, None, None]
+        P /= keep[:, None, None]
+        state.P = P
 
     def _begin_regression(self) -> None:
         """Let P begin with the inverse penalty of channels that have begun to move."""
         state = self.state
-        idle = np.asarray(~state.P.any(axis=(-2, -1)) & state.power.any(axis=-1))
+        idle = np.asarray((state.P[:, 0, 0] == 0) & state.power.any(axis=-1))
         if not idle.any():
             return
         # All coordinates of a sample have the same penalty, so that a rotation of space rotates the forecasts.

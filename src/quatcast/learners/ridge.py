@@ -30,7 +30,7 @@ class RidgeState(LearnerState):
     fitted
         Weights of the last fit; `theta` differs from them only after `load_parameters`.
     matrix
-        (n, n): P, or the Gram matrix Σφφᵀ once `large`.
+        P of the features that are not silent, or their Gram matrix Σφφᵀ once `large`.
     cross
         (n, d·p): Σφdᵀ once `large`, zero before.
     size
@@ -61,7 +61,7 @@ class RidgeState(LearnerState):
     """P at the last mark. A step of a forecaster may contain several fits, which must not overwrite it."""
 
     def __post_init__(self) -> None:
-        self.spare = [matrix.copy() for matrix in self.matrix]
+        self.spare = [np.zeros((0, 0)) for _ in self.matrix]
         self.marked = list(self.matrix)
 
     def mark(self) -> Any:
@@ -81,10 +81,11 @@ class Ridge(Learner):
 
         LLᵀ = I + RPRᵀ,    K = L⁻¹RP,    P ← P − KᵀK,    θᵀ ← θᵀ + KᵀL⁻¹(D − Rθᵀ),
 
-    in a fraction of the time. The first fit inverts the matrix: the penalty of the bias is so small that a P that began
-    with its inverse would keep large rounding errors. Inputs that are very large relative to the penalty are fitted by
-    the normal equations each time, because P would lose its precision. Leading features that have always been zero,
-    such as the real parts of points in space, have no weight and are left out.
+    in a fraction of the time. The first fit does the same for all weights but the bias and then adds the bias, whose
+    penalty is so small that a P that began with its inverse would keep large rounding errors. Inputs that are very
+    large relative to the penalty are fitted by the normal equations each time, because P would lose its precision.
+    Leading features that have always been zero, such as the real parts of points in space, have no weight and are left
+    out.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ class Ridge(Learner):
             "theta": list(zeros),
             "fitted": list(zeros),
             "cross": list(zeros),
-            "matrix": [np.diag(1.0 / self._penalty(n)) for _ in range(runs)],
+            "matrix": [np.zeros((0, 0)) for _ in range(runs)],
             "size": [0.0] * runs,
             "silent": [n] * runs,
             "large": [False] * runs,
@@ -217,23 +218,23 @@ class Ridge(Learner):
         if state.large[r] or state.size[r] > LARGE * self.regularization:
             theta[first:] = self._solve_large(r, R, D, penalty, is_first)
         else:
-            P, spare = state.matrix[r], state.spare[r]
+            P, after = state.matrix[r], state.spare[r]
             # A fit that was undone has left the present P as the spare memory.
-            spare = P.copy() if spare is P or spare is state.marked[r] else spare
-            now, after = P[first:, first:], spare[first:, first:]
+            if len(after) != len(penalty) or after is P or after is state.marked[r]:
+                after = np.empty((len(penalty), len(penalty)))
             if is_first:
-                inverse = np.linalg.inv(R.T @ R + np.diag(penalty))
-                after[:] = 0.5 * (inverse + inverse.T)
+                _invert_first(R, penalty, out=after)
                 theta[first:] = after @ (R.T @ D)
             else:
-                RP = R @ now
+                P = _grown(P, 1.0 / penalty)
+                RP = R @ P
                 L = np.linalg.cholesky(RP @ R.T + np.eye(fresh))
                 both = np.linalg.solve(L, np.concatenate([RP, D - R @ fitted], axis=1))
-                K = both[:, : len(now)]
+                K = both[:, : len(P)]
                 np.matmul(K.T, K, out=after)
-                np.subtract(now, after, out=after)
-                np.add(fitted, K.T @ both[:, len(now) :], out=theta[first:])
-            state.matrix[r], state.spare[r] = spare, P
+                np.subtract(P, after, out=after)
+                np.add(fitted, K.T @ both[:, len(P) :], out=theta[first:])
+            state.matrix[r], state.spare[r] = after, P
         moved = float(np.linalg.norm(theta - state.theta[r]))
         state.fitted[r] = state.theta[r] = theta
         return moved
@@ -241,17 +242,47 @@ class Ridge(Learner):
     def _solve_large(self, r: int, R: Floats, D: Floats, penalty: Floats, is_first: bool) -> Floats:
         """Solve the normal equations of run r for all but the silent features."""
         state, n = self.state, len(penalty)
-        gram, cross = state.matrix[r].copy(), state.cross[r].copy()
+        gram, cross = state.matrix[r], state.cross[r].copy()
         if not state.large[r]:
             state.large[r] = True
-            gram[:] = 0.0
-            if not is_first:
-                whole = np.linalg.inv(state.matrix[r][-n:, -n:])
-                cross[-n:] = whole @ state.fitted[r][-n:]
-                gram[-n:, -n:] = whole - np.diag(penalty)
-        gram[-n:, -n:] += R.T @ R
+            whole: Floats = np.zeros((0, 0)) if is_first else np.asarray(np.linalg.inv(gram), dtype=float)
+            cross[len(cross) - len(whole) :] = whole @ state.fitted[r][len(cross) - len(whole) :]
+            gram = whole - np.diag(penalty[n - len(whole) :])
+        gram = _grown(gram, np.zeros(n)) + R.T @ R
         cross[-n:] += R.T @ D
         state.matrix[r], state.cross[r] = gram, cross
         # A smaller penalty would be lost in rounding.
         limited = np.maximum(penalty, ROUNDING * state.size[r])
-        return np.asarray(np.linalg.solve(gram[-n:, -n:] + np.diag(limited), cross[-n:]))
+        return np.asarray(np.linalg.solve(gram + np.diag(limited), cross[-n:]))
+
+
+def _grown(matrix: Floats, diagonal: Floats) -> Floats:
+    """Return a matrix for more features, which come first and have a diagonal of their own."""
+    if len(matrix) == len(diagonal):
+        return matrix
+    grown, new = np.diag(diagonal), len(diagonal) - len(matrix)
+    grown[new:, new:] = matrix
+    return grown
+
+
+def _invert_first(R: Floats, penalty: Floats, out: Floats) -> None:
+    """Write (RᵀR + Λ)⁻¹ for few rows R, whose last number is one, and penalties Λ, equal but for the last one.
+
+    With X the other numbers of the rows and λ their penalty, A⁻¹ = (I − Xᵀ(λI + XXᵀ)⁻¹X)/λ is the inverse without the
+    last row and column, b = Xᵀ1 and s = 1ᵀ1 + Λₙ − bᵀA⁻¹b = Λₙ + λ1ᵀ(λI + XXᵀ)⁻¹1 what they add, so that the inverse is
+    A⁻¹ + (A⁻¹b)(A⁻¹b)ᵀ/s, −A⁻¹b/s and 1/s.
+    """
+    X, lam = R[:, :-1], penalty[0]
+    one = np.ones(len(X))
+    L = np.linalg.cholesky(lam * np.eye(len(X)) + X @ X.T)
+    K, z = np.linalg.solve(L, X), np.linalg.solve(L, one)
+    s = penalty[-1] + lam * (z @ z)
+    inverse_b = K.T @ z
+    block = out[:-1, :-1]
+    np.matmul(K.T, K, out=block)
+    block *= -1.0 / lam
+    block[np.diag_indices(len(block))] += 1.0 / lam
+    # Symmetric to the last bit.
+    block += np.outer(inverse_b / np.sqrt(s), inverse_b / np.sqrt(s))
+    out[-1, :-1] = out[:-1, -1] = -inverse_b / s
+    out[-1, -1] = 1.0 / s

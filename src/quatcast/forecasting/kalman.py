@@ -148,7 +148,8 @@ class Kalman(MotionForecaster):
         column = P[..., 0]
         S = column[..., 0] + 1.0
         innovation = sample - mean[..., 0, :]
-        K = column * (observed / S)[..., None]
+        # A channel that was not observed follows the value in its place, or its motion would run away.
+        K = column / S[..., None]
         mean = mean + K[..., None] * innovation[..., None, :]
         P = P - K[..., None] * column[..., None, :]
         if not state.count.all():

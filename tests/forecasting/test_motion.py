@@ -139,6 +139,22 @@ def test_unobserved_samples_are_not_learnt_from():
         np.testing.assert_array_equal(one._ahead([3])[:, 0], other._ahead([3])[:, 0])
 
 
+def test_a_filter_that_follows_does_not_run_away():
+    """Ten seconds in which a gate stands in for the samples, at 10 Hz."""
+    x = smooth_positions(400)
+    usual, follows = Kalman(5, "acceleration"), Kalman(5, "acceleration", follow=True)
+    away = []
+    for t, sample in enumerate(x):
+        observed = np.full(len(sample), not 250 <= t < 350)
+        made = [one.update(sample, observed) for one in (usual, follows)]
+        if t == 250:
+            weights = follows.state.weights
+        if t == 349:
+            away = [np.abs(forecast - sample).max() for forecast in made]
+            np.testing.assert_array_equal(follows.state.weights, weights)
+    assert away[1] < 0.1 * away[0]
+
+
 def plain_kalman(z, n, ratio, seen):
     """Filter one coordinate z (T,) with measurement noise 1; yield mean, innovation and its variance."""
     F = np.array([[1, 1, 0.5], [0, 1, 1], [0, 0, 1]])[:n, :n]

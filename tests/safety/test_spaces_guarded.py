@@ -59,7 +59,7 @@ def test_the_radius_is_an_angle_that_holds(plain):
     assert made.radius.shape == (400, 1)
     assert np.mean(errors <= made.radius[120:]) > 0.93
     # Until the early errors are forgotten it is wider than it must be, but not by much.
-    assert np.median(made.radius[300:]) < 1.5 * np.quantile(errors[180:], 0.95)
+    assert np.median(made.radius[300:]) < 1.6 * np.quantile(errors[180:], 0.95)
     # A forecaster that does not become better has the coverage that was asked for.
     x = rotating(700)
     made = Guarded(DampedVelocity(AHEAD), rate=RATE, space="orientation").run(x)

@@ -83,6 +83,10 @@ class Kalman(MotionForecaster):
         ρ of each filter.
     memory
         Number of samples after which an error counts 1/e.
+    follow
+        Follow the values of channels that were not observed, such as those that a gate has put in their place, but do
+        not learn from them. By default they are ignored and the estimated motion goes on, which leads far away after
+        many samples.
     horizons
         Several horizons to forecast, `horizon` the longest of them; by default that one alone.
 
@@ -107,6 +111,7 @@ class Kalman(MotionForecaster):
         *,
         ratios: Sequence[float] = RATIOS,
         memory: float = 500.0,
+        follow: bool = False,
         horizons: Sequence[int] | None = None,
     ) -> None:
         as_horizons(horizon, horizons)
@@ -118,6 +123,7 @@ class Kalman(MotionForecaster):
         if not (np.isfinite(memory) and memory >= 1):
             raise ValueError(f"memory: expected a number of samples of at least 1, got {memory!r}")
         self.model, self.ratios, self.memory = model, tuple(float(ratio) for ratio in ratios), float(memory)
+        self.follow = follow
         self._F, self._Q = _transition(2 if model == "velocity" else 3)
         self._noise = np.array(self.ratios)[:, None, None, None] * self._Q
         self._powers, self._factorials = np.arange(len(self._F)), np.array([1.0, 1.0, 2.0])[: len(self._F)]
@@ -148,8 +154,7 @@ class Kalman(MotionForecaster):
         column = P[..., 0]
         S = column[..., 0] + 1.0
         innovation = sample - mean[..., 0, :]
-        # A channel that was not observed follows the value in its place, or its motion would run away.
-        K = column / S[..., None]
+        K = column * ((observed | self.follow) / S)[..., None]
         mean = mean + K[..., None] * innovation[..., None, :]
         P = P - K[..., None] * column[..., None, :]
         if not state.count.all():

@@ -105,7 +105,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
     members: list[OnlineForecaster] = [
         LastPosition(horizon, horizons=horizons),
         DampedVelocity(horizon, (1, 2, 4, 8, 16), horizons=horizons),
-        Kalman(horizon, "acceleration", horizons=horizons),
+        Kalman(horizon, "acceleration", follow=True, horizons=horizons),
         AdaptiveLinear(horizon, 12, memory=600, horizons=horizons),
         AdaptiveLinear(horizon, 48, memory=2000, regularization=0.1, horizons=horizons),
         member(network, range(12), SLOWLY),

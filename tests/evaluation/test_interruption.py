@@ -99,7 +99,7 @@ def test_killing_it_again_and_again_changes_nothing(
     killed, path = experiment / "killed.log", experiment / "killed" / "results.sqlite"
     total = rows(calm)
     midway = 0
-    for attempt in range(6):
+    for attempt in range(4):
         before = rows(path)
         process = begin(experiment, "killed")
         if attempt % 2:
@@ -113,7 +113,7 @@ def test_killing_it_again_and_again_changes_nothing(
         process.wait()
         assert psutil.wait_procs(workers, timeout=20)[1] == [], "workers outlived the process that started them"
         midway += 0 < rows(path) < total
-    assert midway >= 3
+    assert midway >= 2
     assert begin(experiment, "killed").wait(timeout=120) == 0, killed.read_text()
     assert stored(path) == stored(calm)
 

@@ -190,14 +190,14 @@ _IMMUTABLE = frozenset({np.ndarray, bool, int, float, str, type(None)})
 def _marked(value: Any) -> Any:
     if type(value) in _IMMUTABLE:
         return value, None
+    if isinstance(value, deque | dict):
+        return value.copy(), None
     if isinstance(value, Checkpointable):
         return value, value.mark()
     if isinstance(value, list | tuple):
         # A slice of a named tuple would be a plain tuple.
         kept = value[:] if isinstance(value, list) else value
         return kept, [item.mark() for item in value if isinstance(item, Checkpointable)]
-    if isinstance(value, deque | dict):
-        return value.copy(), None
     if isinstance(value, np.random.Generator):
         return value, value.bit_generator.state
     return value, None

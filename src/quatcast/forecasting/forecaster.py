@@ -157,6 +157,7 @@ class Forecaster(OnlineForecaster):
         self.horizons = horizons
         self.delays = as_delays(lags)
         self.lags, self.scale_by, self.train = list(self.delays), scale_by, int(train)
+        self._moments = self.delays[0] - np.asarray(self.delays)
         self.catch_up = None if catch_up is None else int(catch_up)
         self.learn_first = learn_first
 
@@ -311,7 +312,7 @@ class Forecaster(OnlineForecaster):
         state = self._tracking
         state.line.append(x)
         if len(state.line) == state.line.capacity:
-            window = state.line.rows[self.delays[0] - np.asarray(self.delays)]
+            window = state.line.rows[self._moments]
             state.inputs.append(state.embedding.input(window))
             state.origins.append(x)
             state.observed.append(observed)

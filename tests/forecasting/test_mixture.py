@@ -318,6 +318,20 @@ def test_errors_of_channels_that_were_not_seen_do_not_count(truth):
     assert not np.array_equal(mixtures[0].weights[0], kept[0])
 
 
+@pytest.mark.parametrize(("away", "gap", "soon"), [(30, 30, True), (29, 30, False), (30, None, False)])
+def test_after_a_gap_the_errors_before_it_count_for_little(truth, away, gap, soon):
+    """The first member was good until a channel was lost, the second one is good afterwards."""
+    lost, back = 600, 600 + away
+    sizes = np.where(np.arange(T) < back, 1.0, 10.0)[:, None, None]
+    errors = [noise(truth, 1) * sizes, noise(truth, 2) * 10.0 / sizes]
+    mixture = Mixture(experts(truth, errors, HORIZON), memory=400, gap=gap)
+    for t, sample in enumerate(truth[: back + 20]):
+        mixture.update(sample, observed=np.array([True, not lost <= t < back, True]))
+    good = mixture.weights[:, 1]
+    assert (good[1] > 0.5) == soon
+    assert (good[[0, 2]] < 0.5).all()
+
+
 def test_runs_count_as_their_mean(truth):
     errors, other = np.stack([noise(truth, seed) for seed in range(3)], axis=1), noise(truth, 9)
     runs, mean = (

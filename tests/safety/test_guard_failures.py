@@ -64,6 +64,35 @@ def test_a_step_that_fails_is_undone_in_the_forecaster_and_counted_by_the_guard(
     assert forecast.status == Status.OK
 
 
+def test_a_forecast_that_fails_after_learning_apart_has_not_happened(calm):
+    """Also after a step that was taken back, and for a guard that began anew."""
+    x = calm.positions[:60]
+
+    def ahead(guarded, rows):
+        for row in rows:
+            guarded.forecast(row)
+            guarded.learn()
+
+    for way in ("on", "taken back", "anew"):
+        inner = Scripted({})
+        guarded = Guarded(inner, rate=10.0)
+        ahead(guarded, x[:49])
+        if way == "taken back":
+            mark = guarded.mark()
+            ahead(guarded, x[49:50])
+            guarded.rewind(mark)
+        elif way == "anew":
+            ahead(guarded, x[49:50])
+            guarded.begin((3, 3))
+        else:
+            ahead(guarded, x[49:50])
+        inner.script = {inner.calls["forecast"] + 1: KeyboardInterrupt()}
+        before = pickle.dumps([guarded.state, guarded.gate, inner.state])
+        with pytest.raises(KeyboardInterrupt):
+            guarded.forecast(x[50])
+        assert pickle.dumps([guarded.state, guarded.gate, inner.state]) == before
+
+
 @pytest.mark.parametrize("when", ["forecast", "learn"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), AssertionError("a bug")], ids=repr)
 def test_other_errors_are_raised_and_nothing_has_happened(calm, error, when):

@@ -14,7 +14,8 @@ Members with the same errors do not count twice, a member that fails loses its w
 weights lie between zero and one, the mixture is never much worse than its best member.
 
 Members may begin to forecast at different times. One that joins is taken for a near copy of the best one so far, and
-what is known of all counts less from then on, so that its own errors decide soon.
+what is known of all counts less from then on, so that its own errors decide soon. The same holds for a channel that was
+not observed for long, because it was lost or has jumped: which members were good before tells little of what follows.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ STRONGEST = 2.0
 """Largest ρ while few errors are known."""
 DISCOUNT = 0.25
 """Factor by which earlier errors count less once a member has joined."""
+FADED = 0.05
+"""Factor by which earlier errors of a channel count less once it is observed again after a gap."""
 
 
 def blend(C: Floats, shrinkage: float | Floats, active: Bools | None = None) -> Floats:
@@ -116,6 +119,8 @@ class MixtureState(ForecasterState):
         (horizons, K), True for members whose errors are in C.
     count
         (horizons, channels), number of errors so far.
+    unseen
+        (channels,), number of samples in a row in which a channel was not observed.
     """
 
     sample: Floats
@@ -125,6 +130,7 @@ class MixtureState(ForecasterState):
     weights: Floats
     joined: Bools
     count: Counts
+    unseen: Counts
 
 
 class Mixture(OnlineForecaster):
@@ -142,6 +148,8 @@ class Mixture(OnlineForecaster):
     shrinkage
         ρ, strength of the regularisation towards weights by inverse power, once `memory` errors are known; one number,
         or one per horizon.
+    gap
+        Number of samples in a row without a channel after which its earlier errors count for little; None for never.
     learn_first
         Weigh the members by the errors of the newest sample before answering. By default the answer comes first.
 
@@ -170,6 +178,7 @@ class Mixture(OnlineForecaster):
         *,
         memory: int = 300,
         shrinkage: float | Sequence[float] = 0.1,
+        gap: int | None = None,
         learn_first: bool = False,
     ) -> None:
         self.members = list(members)
@@ -186,7 +195,9 @@ class Mixture(OnlineForecaster):
             raise ValueError('members: expected labels="causal", because only errors that have arrived can weigh them')
         if memory < 1 or not np.all(np.asarray(shrinkage) >= 0) or np.size(shrinkage) not in (1, len(horizons[0])):
             raise ValueError(f"mixture: expected memory >= 1 and shrinkage >= 0, got {memory!r} and {shrinkage!r}")
-        self.memory, self.shrinkage, self.learn_first = memory, shrinkage, learn_first
+        if gap is not None and gap < 1:
+            raise ValueError(f"gap: expected at least 1 sample, or None, got {gap!r}")
+        self.memory, self.shrinkage, self.gap, self.learn_first = memory, shrinkage, gap, learn_first
         self.horizon, self.horizons = self.members[0].horizon, getattr(self.members[0], "horizons", None)
 
     @property
@@ -213,6 +224,7 @@ class Mixture(OnlineForecaster):
             weights=np.full((H, channels, K), 1.0 / K),
             joined=np.zeros((H, K), dtype=bool),
             count=np.zeros((H, channels), dtype=np.int64),
+            unseen=np.zeros(channels, dtype=np.int64),
         )
 
     def forecast(self, sample: Floats, observed: Bools) -> Floats:
@@ -222,6 +234,7 @@ class Mixture(OnlineForecaster):
         forecasts[~(np.abs(forecasts) <= LARGEST)] = np.nan
         state.made.append(forecasts)
         state.sample, state.observed = sample, observed
+        self._fade()
         if self.learn_first:
             self._weigh()
         mixed = self._mix(forecasts)
@@ -251,6 +264,14 @@ class Mixture(OnlineForecaster):
         super().rewind(own)
         for member, one in zip(self.members, marks, strict=True):
             rewind_to(member, one)
+
+    def _fade(self) -> None:
+        """Let the earlier errors of channels that are observed again after a gap count for little."""
+        state = self.state
+        if self.gap is not None and (back := state.observed & (state.unseen >= self.gap)).any():
+            state.covariance = np.where(back[:, None, None], FADED * state.covariance, state.covariance)
+            state.count = np.where(back, np.minimum(state.count, round(FADED * self.memory)), state.count)
+        state.unseen = np.asarray((state.unseen + 1) * ~state.observed)
 
     def _weigh(self) -> None:
         """Count the errors of the forecasts of the newest sample, and weigh the members anew."""

@@ -50,8 +50,12 @@ MEMORY = 100.0
 """Seconds that replays are drawn from."""
 REPLAYS = 20.0
 """Replays per second, but one or two per sample."""
+REFITS = 5.0
+"""Largest number of fits of the kernel regression per second, which are at least ten samples apart."""
 ERRORS = 40.0
 """Seconds after which an error counts 1/e for the weights of the mixture, but no fewer than ten samples per second."""
+GAP = 5.0
+"""Seconds without a channel, lost or after a jump, after which its earlier errors count for little."""
 LONG = (0, 1, 2, 3, 4, 5, 8, 12, 18, 26, 36, 46)
 """Delays in ticks over almost five seconds, which is more than a breath."""
 
@@ -99,6 +103,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         optimizer=Adam(0.002, beta2=0.99),
         seeds=range(4),
         init_std=0.1,
+        tol=1e-8,
         max_depth=64,
         replay=Replay(updates=replays, batch=24, window=6, memory=max(6, round(MEMORY * rate))),
     )
@@ -110,10 +115,11 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         AdaptiveLinear(horizon, 48, memory=2000, regularization=0.1, horizons=horizons),
         member(network, range(12), SLOWLY),
         member(QELM(50, regularization=50.0, refit=second, seeds=[1, 2]), range(12)),
-        member(KernelRidge(width=3.0, regularization=0.1), range(6)),
+        member(KernelRidge(width=3.0, regularization=0.1, refit=max(10, round(rate / REFITS))), range(6)),
         member(LocalAverage(bandwidth=0.1), LONG),
     ]
     memory = round(ERRORS * max(rate, 10.0))
     # About memory/h of the errors in memory are independent: the fewer, the less their correlations count.
     shrinkage = [min(0.5, max(0.05, 10.0 * h / memory)) for h in ahead]
-    return Mixture(members, memory=memory, shrinkage=shrinkage, learn_first=learn_first)
+    gap = max(1, round(GAP * rate))
+    return Mixture(members, memory=memory, shrinkage=shrinkage, gap=gap, learn_first=learn_first)

@@ -148,6 +148,7 @@ class Guarded(OnlineForecaster):
         self.seconds, self._asked = seconds, asked
         self._whole = np.array(whole)
         self._before: Any = None
+        self._next: Any = None
 
     # The online contract.
 
@@ -187,7 +188,7 @@ class Guarded(OnlineForecaster):
             When the sample was measured, in seconds. It is compared with the sampling rate; the reason says so if it
             does not fit.
         """
-        before = self.mark()
+        before = self._take_mark()
         with self._whole_or_undone(before):
             return self._forecast(sample, observed, time, before)
 
@@ -270,13 +271,15 @@ class Guarded(OnlineForecaster):
             self._before = self._before or self.mark()
             with self._whole_or_undone(self._before):
                 self._learn(limit)
+            # The next answer then need not wait for it.
+            self._next = self.state, self.mark()
 
     def update(self, sample: ArrayLike, observed: ArrayLike | None = None, time: float | None = None) -> Forecast:
         """Check the newest sample (channels, coordinates), NaN where missing, forecast, and learn from it.
 
         See `forecast` for the parameters.
         """
-        before = self.mark()
+        before = self._take_mark()
         with self._whole_or_undone(before):
             made = self._forecast(sample, observed, time, before)
             fault = self._learn()
@@ -311,8 +314,14 @@ class Guarded(OnlineForecaster):
         """Return what `rewind` needs to undo the next step."""
         return super().mark(), self.gate.mark(), mark_of(self.forecaster)
 
+    def _take_mark(self) -> Any:
+        """Return a mark of the present state: that of the last `learn`, unless something has happened since."""
+        (state, mark), self._next = self._next or (None, None), None
+        return mark if state is not None and state is self.__dict__.get("state") else self.mark()
+
     def rewind(self, mark: Any) -> None:
         """Undo the step since `mark`, in the gate and the forecaster too."""
+        self._next = None
         own, gate, forecaster = mark
         super().rewind(own)
         self.gate.rewind(gate)

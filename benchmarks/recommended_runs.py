@@ -208,5 +208,8 @@ class Results:
         return float(np.mean([outcome.mae for outcome in self.each(*case, **more)]))
 
     def others(self, horizon: int, scenario: str) -> float:
-        """Return the mean error of the markers that are observed while another one is lost."""
-        return float(np.mean([outcome.others for outcome in self.each("recommended", horizon, scenario)]))
+        """Return the mean error of the markers that are observed while another one is lost.
+
+        In some draws none is lost in the shortest recording, which then does not count.
+        """
+        return float(np.nanmean([outcome.others for outcome in self.each("recommended", horizon, scenario)]))

@@ -246,3 +246,12 @@ def test_replay_learns_more_from_the_same_samples():
 def test_bad_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         Replay(**settings)
+
+
+@pytest.mark.parametrize(("entries", "windows"), [(None, 12), (400, 12), (100, 6), (5, 1)])
+def test_long_inputs_make_smaller_batches(entries, windows):
+    replay = Replay(updates=2, batch=12, window=4, memory=20, entries=entries)
+    memory = Memory.of(replay)
+    for t in range(20):
+        memory.append(np.full((3, 4), float(t)), np.zeros((3, 1)), None)
+    assert [draw.inputs.shape for draw in memory.draw(replay)] == [(4, windows, 3, 4)] * 2

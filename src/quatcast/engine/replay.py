@@ -42,6 +42,9 @@ class Replay(Checkpointable):
         Number of samples that can be drawn; older ones are forgotten.
     seed
         Seed of the draws. All runs replay the same windows.
+    entries
+        Limit on the entries of all inputs of a batch. Where inputs are so long that `batch` windows would exceed it,
+        there are fewer, so that the time of a step remains the same. None for no limit.
 
     Examples
     --------
@@ -54,16 +57,21 @@ class Replay(Checkpointable):
     window: int = 12
     memory: int = 1000
     seed: int = 0
+    entries: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("updates", "batch", "window", "memory"):
+        for name in ("updates", "batch", "window", "memory", "entries"):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
+            if (not isinstance(value, int) or value < 1) and not (name == "entries" and value is None):
                 raise ValueError(f"{name}: expected a positive whole number, got {value!r}")
         if not isinstance(self.seed, int) or self.seed < 0:
             raise ValueError(f"seed: expected a whole number from 0, got {self.seed!r}")
         if self.memory < self.window:
             raise ValueError(f"memory: expected at least one window of {self.window}, got {self.memory}")
+
+    def windows(self, m: int) -> int:
+        """Return the number of windows of a batch of inputs of m entries."""
+        return self.batch if self.entries is None else max(1, min(self.batch, self.entries // (self.window * m)))
 
 
 class Draw(NamedTuple):
@@ -126,7 +134,7 @@ class Memory(State):
         n, rows = replay.window, self.inputs.rows
         if len(rows) < n:
             return []
-        last = self.rng.integers(n - 1, len(rows), size=(replay.updates, replay.batch))
+        last = self.rng.integers(n - 1, len(rows), size=(replay.updates, replay.windows(rows.shape[-1])))
         first = 1 if self.pure and rows.shape[1] > 1 else 0
         inputs = rows[last[:, None, :] + np.arange(1 - n, 1)[:, None], first:]
         targets, observed = self.targets.rows[last], self.observed.rows[last][:, :, None, :]

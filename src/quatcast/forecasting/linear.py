@@ -188,7 +188,7 @@ class AdaptiveLinear(OnlineForecaster):
         limit = LARGEST_GAIN * P.shape[-1] / self.regularization
         keep = np.full(len(phi), lam)
         keep[(gain >= limit) | ~seen] = 1.0
-        P /= keep[:, None, None]
+        P *= 1.0 / keep[:, None, None]
         state.P = P
 
     def _begin_regression(self) -> None:

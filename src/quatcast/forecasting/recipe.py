@@ -50,6 +50,8 @@ MEMORY = 100.0
 """Seconds that replays are drawn from."""
 REPLAYS = 20.0
 """Replays per second, but one or two per sample."""
+CHANNELS = 10
+"""Number of channels from which on a replay has fewer windows, so that it takes no longer."""
 REFITS = 5.0
 """Largest number of fits of the kernel regression per second, which are at least ten samples apart."""
 ERRORS = 40.0
@@ -96,7 +98,13 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
             learn_first=learn_first,
         )
 
-    replays = 1 if rate >= REPLAYS else 2
+    replay = Replay(
+        updates=1 if rate >= REPLAYS else 2,
+        batch=24,
+        window=6,
+        memory=max(6, round(MEMORY * rate)),
+        entries=24 * 6 * 12 * CHANNELS,
+    )
     network = QRNN(
         hidden=(10,),
         loss=MCC(sigma=2.0),
@@ -105,7 +113,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         init_std=0.1,
         tol=1e-8,
         max_depth=64,
-        replay=Replay(updates=replays, batch=24, window=6, memory=max(6, round(MEMORY * rate))),
+        replay=replay,
     )
     members: list[OnlineForecaster] = [
         LastPosition(horizon, horizons=horizons),

@@ -186,14 +186,16 @@ class KernelState(MemoryState):
     """K, computed from the inputs when `known` differs from `fitted`."""
     known: int = field(init=False)
     """Number of samples that K was computed for."""
+    arrived: dict[int, Singles] = field(init=False)
+    """Rows of K, by the number of their sample, for samples that came since the last fit."""
 
     def __post_init__(self) -> None:
-        self.kernel, self.known = np.zeros((0, 0), dtype=np.float32), -1 if self.fitted else 0
+        self.kernel, self.known, self.arrived = np.zeros((0, 0), dtype=np.float32), -1 if self.fitted else 0, {}
 
     def rewind(self, mark: Any) -> None:
         """Take the fields back; K is then computed anew."""
         super().rewind(mark)
-        self.known = -1
+        self.known, self.arrived = -1, {}
 
 
 class KernelRidge(_Memory):
@@ -282,6 +284,8 @@ class KernelRidge(_Memory):
     def _remember(self, u: Singles, target: Singles) -> None:
         super()._remember(u, target)
         state = self.state
+        # All rows at once would make every fit a long step.
+        state.arrived[state.count - 1] = self._similarity(u, state.count)
         phase = state.count % self.refit
         if phase == 0:
             self._refit()
@@ -312,10 +316,13 @@ class KernelRidge(_Memory):
                 state.kernel = np.zeros((self.memory, self.memory), dtype=np.float32)
             fresh = len(rows) if state.known < 0 else min(state.fitted - state.known, len(rows))
             past = state.inputs.rows[self._samples(state.fitted)]
-            for row, u in zip(rows[len(rows) - fresh :], past[len(rows) - fresh :], strict=True):
-                k = self._similarity(u, state.fitted)
-                state.kernel[row, rows] = state.kernel[rows, row] = k
-            state.known = state.fitted
+            for i in range(len(rows) - fresh, len(rows)):
+                k = state.arrived.pop(state.fitted - len(rows) + i, None)
+                # A row that was computed when its sample came ends with that sample and may begin before the others.
+                k = self._similarity(past[i], state.fitted) if k is None else k[-1 - i :]
+                row, others = rows[i], rows[: len(k)]
+                state.kernel[row, others] = state.kernel[others, row] = k
+            state.known, state.arrived = state.fitted, {}
         return state.kernel[: len(rows), : len(rows)]
 
     def _refit(self) -> None:

@@ -32,7 +32,6 @@ class QELMState(RidgeState):
     """The neurons in use; empty until they are drawn."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         self.neurons = self.loaded
 
 

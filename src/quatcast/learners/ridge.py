@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
+from quatcast.learners.inverse import Inverse
 from quatcast.typing import Floats
 
 LARGE = 1e12
@@ -29,7 +30,7 @@ class RidgeState(LearnerState):
         Weights (n, d·p) in use.
     fitted
         Weights of the last fit; `theta` differs from them only after `load_parameters`.
-    matrix
+    inverse
         P of the features that are not silent, or their Gram matrix Σφφᵀ once `large`.
     cross
         (n, d·p): Σφdᵀ once `large`, zero before.
@@ -47,7 +48,7 @@ class RidgeState(LearnerState):
 
     theta: list[Floats]
     fitted: list[Floats]
-    matrix: list[Floats]
+    inverse: list[Inverse]
     cross: list[Floats]
     size: list[float]
     silent: list[int]
@@ -55,19 +56,19 @@ class RidgeState(LearnerState):
     inputs: SlidingWindow
     targets: SlidingWindow
     steps: int
-    spare: list[Floats] = field(init=False)
-    """Memory for the next P, so that a fit neither asks for fresh memory nor overwrites the present P."""
-    marked: list[Floats] = field(init=False)
-    """P at the last mark. A step of a forecaster may contain several fits, which must not overwrite it."""
 
-    def __post_init__(self) -> None:
-        self.spare = [np.zeros((0, 0)) for _ in self.matrix]
-        self.marked = list(self.matrix)
 
-    def mark(self) -> Any:
-        """Return the fields as they are."""
-        self.marked = list(self.matrix)
-        return super().mark()
+class Fit(NamedTuple):
+    """Result of a fit of one run: weights of the features that are not silent, and what the state becomes.
+
+    `inverse` are the arguments of `Inverse.change`; `cross` is None unless the inputs are large.
+    """
+
+    theta: Floats
+    size: float
+    silent: int
+    inverse: dict[str, Floats]
+    cross: Floats | None = None
 
 
 class Ridge(Learner):
@@ -158,7 +159,7 @@ class Ridge(Learner):
             "theta": list(zeros),
             "fitted": list(zeros),
             "cross": list(zeros),
-            "matrix": [np.zeros((0, 0)) for _ in range(runs)],
+            "inverse": [Inverse.of(np.zeros((0, 0)), pieces=max(1, self.refit - 1)) for _ in range(runs)],
             "size": [0.0] * runs,
             "silent": [n] * runs,
             "large": [False] * runs,
@@ -190,70 +191,81 @@ class Ridge(Learner):
         target = np.where(True if observed is None else observed > 0, d, prediction)
         # Different seeds are fitted at different samples, so that the work is spread evenly.
         due = [r for r, seed in enumerate(self._flat_seeds) if (state.steps + 1 + seed) % self.refit == 0]
-        # This mark does not replace `marked`, because a caller may want to undo several fits.
-        mark = LearnerState.mark(state) if due else {}
+        marks = [window.mark() for window in (state.inputs, state.targets)] if due else []
         state.inputs.append(u)
         state.targets.append(target.reshape(len(rows), -1))
         state.steps += 1
-        moved = np.zeros(len(rows))
         try:
-            for r in due:
-                moved[r] = self._fit(r)
+            fits = [self._fit(r) for r in due]
         except np.linalg.LinAlgError:
-            state.rewind(mark)
+            state.inputs.rewind(marks[0])
+            state.targets.rewind(marks[1])
+            state.steps -= 1
             raise
+        moved = np.zeros(len(rows))
+        for r, fit in zip(due, fits, strict=True):
+            moved[r] = self._use(r, fit)
+        self._advance(due)
         return StackedStep(prediction, error, loss, np.ones((len(rows), 1, 1)), moved)
 
-    def _fit(self, r: int) -> float:
-        """Fit run r, and return how far its weights have moved."""
+    def _advance(self, fitted: Sequence[int]) -> None:
+        """Carry out a part of what fits have left to do, for the runs that were not fitted just now."""
+        for r, inverse in enumerate(self.state.inverse):
+            if r not in fitted:
+                inverse.advance()
+
+    def _fit(self, r: int) -> Fit:
+        """Fit run r to the samples since its last fit."""
         state = self.state
         fresh = min(state.steps, self.refit)
         R, D = self._features(state.inputs.last(fresh), r), state.targets.last(fresh)[:, r]
-        first = state.silent[r] = min(state.silent[r], int(R.any(axis=0).argmax()))
+        first = min(state.silent[r], int(R.any(axis=0).argmax()))
         R, fitted = R[:, first:], state.fitted[r][first:]
-        theta = np.zeros_like(state.fitted[r])
-        state.size[r] += float(np.vdot(R, R))
-        penalty = self._penalty(len(theta))[first:]
+        size = state.size[r] + float(np.vdot(R, R))
+        penalty = self._penalty(len(state.fitted[r]))[first:]
         is_first = state.steps <= self.refit
-        if state.large[r] or state.size[r] > LARGE * self.regularization:
-            theta[first:] = self._solve_large(r, R, D, penalty, is_first)
-        else:
-            P, after = state.matrix[r], state.spare[r]
-            # A fit that was undone has left the present P as the spare memory.
-            if len(after) != len(penalty) or after is P or after is state.marked[r]:
-                after = np.empty((len(penalty), len(penalty)))
-            if is_first:
-                _invert_first(R, penalty, out=after)
-                theta[first:] = after @ (R.T @ D)
-            else:
-                P = _grown(P, 1.0 / penalty)
-                RP = R @ P
-                L = np.linalg.cholesky(RP @ R.T + np.eye(fresh))
-                both = np.linalg.solve(L, np.concatenate([RP, D - R @ fitted], axis=1))
-                K = both[:, : len(P)]
-                np.matmul(K.T, K, out=after)
-                np.subtract(P, after, out=after)
-                np.add(fitted, K.T @ both[:, len(P) :], out=theta[first:])
-            state.matrix[r], state.spare[r] = after, P
+        P = state.inverse[r].finished()
+        if state.large[r] or size > LARGE * self.regularization:
+            return self._solve_large(r, R, D, penalty, size, first)
+        if is_first:
+            change = _first_inverse(R, penalty)
+            theta = change["diagonal"][:, None] * (b := R.T @ D)
+            theta += change["plus"].T @ (change["plus"] @ b) - change["minus"].T @ (change["minus"] @ b)
+            return Fit(theta, size, first, change)
+        P = _grown(P, 1.0 / penalty)
+        RP = R @ P
+        L = np.linalg.cholesky(RP @ R.T + np.eye(fresh))
+        both = np.linalg.solve(L, np.concatenate([RP, D - R @ fitted], axis=1))
+        K = both[:, : len(P)]
+        return Fit(fitted + K.T @ both[:, len(P) :], size, first, {"matrix": P, "minus": np.ascontiguousarray(K)})
+
+    def _use(self, r: int, fit: Fit) -> float:
+        """Go on with a fit of run r, and return how far its weights have moved."""
+        state = self.state
+        theta = np.zeros_like(state.fitted[r])
+        theta[fit.silent :] = fit.theta
         moved = float(np.linalg.norm(theta - state.theta[r]))
         state.fitted[r] = state.theta[r] = theta
+        state.size[r], state.silent[r], state.large[r] = fit.size, fit.silent, fit.cross is not None
+        if fit.cross is not None:
+            state.cross[r] = fit.cross
+        state.inverse[r].change(**fit.inverse)
         return moved
 
-    def _solve_large(self, r: int, R: Floats, D: Floats, penalty: Floats, is_first: bool) -> Floats:
+    def _solve_large(self, r: int, R: Floats, D: Floats, penalty: Floats, size: float, silent: int) -> Fit:
         """Solve the normal equations of run r for all but the silent features."""
         state, n = self.state, len(penalty)
-        gram, cross = state.matrix[r], state.cross[r].copy()
+        gram, cross = state.inverse[r].matrix, state.cross[r].copy()
         if not state.large[r]:
-            state.large[r] = True
-            whole: Floats = np.zeros((0, 0)) if is_first else np.asarray(np.linalg.inv(gram), dtype=float)
+            whole: Floats = np.asarray(np.linalg.inv(gram), dtype=float) if len(gram) else gram
             cross[len(cross) - len(whole) :] = whole @ state.fitted[r][len(cross) - len(whole) :]
             gram = whole - np.diag(penalty[n - len(whole) :])
         gram = _grown(gram, np.zeros(n)) + R.T @ R
         cross[-n:] += R.T @ D
-        state.matrix[r], state.cross[r] = gram, cross
         # A smaller penalty would be lost in rounding.
-        limited = np.maximum(penalty, ROUNDING * state.size[r])
-        return np.asarray(np.linalg.solve(gram + np.diag(limited), cross[-n:]))
+        limited = np.maximum(penalty, ROUNDING * size)
+        theta = np.asarray(np.linalg.solve(gram + np.diag(limited), cross[-n:]))
+        return Fit(theta, size, silent, {"matrix": gram, "minus": np.zeros((0, n))}, cross)
 
 
 def _grown(matrix: Floats, diagonal: Floats) -> Floats:
@@ -265,24 +277,18 @@ def _grown(matrix: Floats, diagonal: Floats) -> Floats:
     return grown
 
 
-def _invert_first(R: Floats, penalty: Floats, out: Floats) -> None:
-    """Write (RᵀR + Λ)⁻¹ for few rows R, whose last number is one, and penalties Λ, equal but for the last one.
+def _first_inverse(R: Floats, penalty: Floats) -> dict[str, Floats]:
+    """Return (RᵀR + Λ)⁻¹ for few rows R, whose last number is one, and penalties Λ, equal but for the last one.
 
     With X the other numbers of the rows and λ their penalty, A⁻¹ = (I − Xᵀ(λI + XXᵀ)⁻¹X)/λ is the inverse without the
     last row and column, b = Xᵀ1 and s = 1ᵀ1 + Λₙ − bᵀA⁻¹b = Λₙ + λ1ᵀ(λI + XXᵀ)⁻¹1 what they add, so that the inverse is
-    A⁻¹ + (A⁻¹b)(A⁻¹b)ᵀ/s, −A⁻¹b/s and 1/s.
+    A⁻¹ + (A⁻¹b)(A⁻¹b)ᵀ/s, −A⁻¹b/s and 1/s: a diagonal matrix minus the products of few rows plus that of one.
     """
-    X, lam = R[:, :-1], penalty[0]
-    one = np.ones(len(X))
+    X, lam, n = R[:, :-1], penalty[0], R.shape[1]
     L = np.linalg.cholesky(lam * np.eye(len(X)) + X @ X.T)
-    K, z = np.linalg.solve(L, X), np.linalg.solve(L, one)
+    K, z = np.linalg.solve(L, X), np.linalg.solve(L, np.ones(len(X)))
     s = penalty[-1] + lam * (z @ z)
-    inverse_b = K.T @ z
-    block = out[:-1, :-1]
-    np.matmul(K.T, K, out=block)
-    block *= -1.0 / lam
-    block[np.diag_indices(len(block))] += 1.0 / lam
-    # Symmetric to the last bit.
-    block += np.outer(inverse_b / np.sqrt(s), inverse_b / np.sqrt(s))
-    out[-1, :-1] = out[:-1, -1] = -inverse_b / s
-    out[-1, -1] = 1.0 / s
+    diagonal, minus = np.full(n, 1.0 / lam), np.zeros((len(X), n))
+    diagonal[-1], minus[:, :-1] = 0.0, K / np.sqrt(lam)
+    plus = np.append(K.T @ z, -1.0)[None] / np.sqrt(s)
+    return {"matrix": np.zeros((0, 0)), "diagonal": diagonal, "minus": minus, "plus": plus}

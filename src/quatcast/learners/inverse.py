@@ -1,0 +1,131 @@
+"""The inverse Gram matrix of a regression, changed a piece at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from quatcast.checkpoint import State
+from quatcast.typing import Floats
+
+
+@dataclass
+class Inverse(State):
+    """P = (Σφφᵀ + Λ)⁻¹, symmetric to the last bit, with a change that may not have been carried out yet.
+
+    The change is P ← P − KᵀK + GᵀG. For many features it is mostly a matter of reading and writing memory, and P is not
+    needed before the next fit. So `advance` carries it out a piece at a time, and `finished` does the rest.
+
+    Attributes
+    ----------
+    matrix
+        P before the change; of the last features only if others have appeared since.
+    diagonal
+        (n,), the diagonal of P before the change for the features that `matrix` lacks.
+    minus, plus
+        K (…, n) and G (…, n), without rows if there is no change.
+    pieces
+        Number of pieces of a change. Always the same rows make a piece, because rounding depends on it.
+
+    Examples
+    --------
+    >>> P = Inverse.of(np.eye(2), pieces=2)
+    >>> P.change(P.matrix, minus=np.array([[0.5, 0.5]]))
+    >>> P.advance()
+    True
+    >>> P.finished()
+    array([[ 0.75, -0.25],
+           [-0.25,  0.75]])
+    """
+
+    matrix: Floats
+    diagonal: Floats
+    minus: Floats
+    plus: Floats
+    pieces: int
+    after: Floats = field(init=False)
+    """P after the change, as far as it has been carried out."""
+    rows: int = field(init=False)
+    """Number of rows of `after` that are known."""
+    marked: Floats = field(init=False)
+    """`matrix` at the last mark. A step of a forecaster may contain several changes, which must not overwrite it."""
+    spare: list[Floats] = field(init=False)
+    """Earlier matrices, whose memory is used again: fresh memory takes much longer to write to."""
+
+    def __post_init__(self) -> None:
+        self.after, self.rows, self.marked, self.spare = self.matrix, 0, self.matrix, []
+
+    @classmethod
+    def of(cls, matrix: Floats, pieces: int) -> Self:
+        """Begin with a matrix and no change."""
+        none = np.zeros((0, len(matrix)))
+        return cls(matrix, np.zeros(len(matrix)), none, none, pieces)
+
+    def mark(self) -> Any:
+        """Return the fields as they are."""
+        self.marked = self.matrix
+        return super().mark()
+
+    def rewind(self, mark: Any) -> None:
+        """Take the fields back; the change begins anew."""
+        super().rewind(mark)
+        self.rows = 0
+
+    def change(
+        self, matrix: Floats, *, minus: Floats, plus: Floats | None = None, diagonal: Floats | None = None
+    ) -> None:
+        """Let P be `matrix`, and `diagonal` for features that it lacks, and begin to change it."""
+        n = minus.shape[-1]
+        if matrix is not self.matrix:
+            self.spare, self.matrix = [self.matrix, *self.spare][:2], matrix
+        self.minus, self.plus = minus, np.zeros((0, n)) if plus is None else plus
+        self.diagonal, self.rows = np.zeros(n) if diagonal is None else diagonal, 0
+
+    def advance(self) -> bool:
+        """Carry out the next piece of the change; False if there is none."""
+        n = len(self.diagonal)
+        if self.rows == n or not (len(self.minus) or len(self.plus)):
+            return False
+        if not self.rows:
+            self.after = self._memory(n)
+        here = slice(self.rows, min(n, self.rows - (-n // self.pieces)))
+        right = slice(here.stop, n)
+        square, beside = self._before(here, here), self._before(here, right)
+        for sign, rank in ((-1.0, self.minus), (1.0, self.plus)):
+            if len(rank):
+                K = np.ascontiguousarray(rank[:, here])
+                # A product with its own transpose is symmetric to the last bit.
+                square = square + sign * (K.T @ K)
+                beside = beside + sign * (K.T @ rank[:, right])
+        self.after[here, here], self.after[here, right], self.after[right, here] = square, beside, beside.T
+        self.rows = here.stop
+        return True
+
+    def finished(self) -> Floats:
+        """Carry out the rest of the change and return P."""
+        while self.advance():
+            pass
+        if len(self.minus) or len(self.plus):
+            self.change(self.after, minus=np.zeros((0, len(self.diagonal))))
+        return self.matrix
+
+    def _memory(self, n: int) -> Floats:
+        """Return memory for a matrix, if possible that of an earlier one that no mark refers to."""
+        for i, earlier in enumerate(self.spare):
+            if len(earlier) == n and earlier is not self.matrix and earlier is not self.marked:
+                return self.spare.pop(i)
+        return np.empty((n, n))
+
+    def _before(self, rows: slice, columns: slice) -> Floats:
+        """Return a part of P before the change."""
+        lacking = len(self.diagonal) - len(self.matrix)
+        if not lacking:
+            return self.matrix[rows, columns]
+        part = np.where(np.arange(len(self.diagonal))[rows, None] == np.arange(len(self.diagonal))[columns], 1.0, 0.0)
+        part *= self.diagonal[columns]
+        known = [max(0, lacking - s.start) for s in (rows, columns)]
+        inner = [slice(max(s.start, lacking) - lacking, max(s.stop, lacking) - lacking) for s in (rows, columns)]
+        part[known[0] :, known[1] :] = self.matrix[inner[0], inner[1]]
+        return part

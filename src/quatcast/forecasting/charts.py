@@ -156,7 +156,8 @@ class Vector(Space):
 
     def to_coordinates(self, chart: Chart, sample: Floats) -> Floats:
         """Return the sample; a channel of which one number is not finite is NaN."""
-        return np.where(np.isfinite(sample).all(axis=-1, keepdims=True), sample, np.nan)
+        finite = np.isfinite(sample)
+        return sample if finite.all() else np.where(finite.all(axis=-1, keepdims=True), sample, np.nan)
 
     def accept(self, chart: Chart, sample: Floats, coordinates: Floats, accepted: Bools) -> None:
         """Do nothing: the coordinates of a vector do not depend on earlier ones."""

@@ -172,7 +172,8 @@ class Embedding(State):
         return self.target == "position" or bool(np.abs(stacked).max() < LIMIT)
 
     def _limited(self, scaled: Floats) -> Floats:
-        return scaled if self.target == "position" else np.clip(scaled, -LIMIT, LIMIT)
+        # Several times faster than `numpy.clip`.
+        return scaled if self.target == "position" else np.minimum(np.maximum(scaled, -LIMIT), LIMIT)
 
     def _zero(self, origin: Floats) -> Floats:
         """Position that an output of zero stands for."""

@@ -230,8 +230,10 @@ class Mixture(OnlineForecaster):
     def forecast(self, sample: Floats, observed: Bools) -> Floats:
         """Take in the newest sample and return the weighted mean of the members' forecasts."""
         state = self.state
-        forecasts = np.stack([positions_of(m, m.forecast(sample, observed)) for m in self.members])
-        forecasts[~(np.abs(forecasts) <= LARGEST)] = np.nan
+        forecasts = np.concatenate([positions_of(m, m.forecast(sample, observed))[None] for m in self.members])
+        usable = np.abs(forecasts) <= LARGEST
+        if not usable.all():
+            forecasts[~usable] = np.nan
         state.made.append(forecasts)
         state.sample, state.observed = sample, observed
         self._fade()
@@ -313,13 +315,15 @@ class Mixture(OnlineForecaster):
 
     def _mix(self, forecasts: Floats) -> Floats:
         """Return the weighted mean of those forecasts (K, horizons, channels, dimensions) that exist."""
-        known = np.isfinite(forecasts).all(axis=(-3, -2, -1))
-        if not known.any():
-            return np.full(forecasts.shape[1:], np.nan)
-        weights = self.state.weights[..., known]
-        weights = np.where(weights.any(axis=-1, keepdims=True), weights, 1.0)
-        shares = weights / weights.sum(axis=-1, keepdims=True)
-        mixed: Floats = np.einsum("hck,khcd->hcd", shares, forecasts[known])
+        finite, shares = np.isfinite(forecasts), self.state.weights
+        if not finite.all():
+            known = finite.all(axis=(-3, -2, -1))
+            if not known.any():
+                return np.full(forecasts.shape[1:], np.nan)
+            forecasts, weights = forecasts[known], shares[..., known]
+            weights = np.where(weights.any(axis=-1, keepdims=True), weights, 1.0)
+            shares = weights / weights.sum(axis=-1, keepdims=True)
+        mixed: Floats = np.einsum("hck,khcd->hcd", shares, forecasts)
         return mixed
 
 

@@ -147,6 +147,10 @@ class Guarded(OnlineForecaster):
             raise ValueError(f"seconds: expected horizons from 0 to {whole[-1]:g} s, got {seconds!r}")
         self.seconds, self._asked = seconds, asked
         self._whole = np.array(whole)
+        # Which of the forecaster's horizons are asked for, None if others are.
+        self._which: Any = None
+        if all(np.isclose(whole, s, rtol=1e-9, atol=0).any() for s in np.atleast_1d(asked)):
+            self._which = np.abs(self._whole - np.asarray(asked)[..., None]).argmin(axis=-1)
         self._before: Any = None
         self._next: Any = None
 
@@ -243,7 +247,7 @@ class Guarded(OnlineForecaster):
             replaced=by_channel(gated.replaced) if kinds == 1 else by_channel(gated.replaced).any(axis=-1),
             unit=UNIT_QUATERNIONS.get(self.space),
         )
-        return points.forecast(self._asked)
+        return points.forecast(self._asked) if self._which is None else points.chosen(self._which)
 
     def _judge_time(self, time: float | None) -> str:
         """Compare the time stamp with the sampling rate, and return what is wrong with it."""
@@ -364,8 +368,9 @@ class Guarded(OnlineForecaster):
     def _pause(self, gated: Gated) -> int:
         """Return for how many samples nothing is to be learnt, because inputs contain a jump or are unreliable."""
         state = self.state
-        implausible = np.array([reason == "implausible" for reason in gated.reasons])
-        state.doubt = state.doubt + (implausible - state.doubt) / (RECENT * self.rate)
+        state.doubt = (1.0 - 1.0 / (RECENT * self.rate)) * state.doubt
+        if "implausible" in gated.reasons:
+            state.doubt += np.array([reason == "implausible" for reason in gated.reasons]) / (RECENT * self.rate)
         pause = max(0, state.pause - 1)
         if "shift" in gated.reasons:
             pause = round(PAUSE * self.rate)

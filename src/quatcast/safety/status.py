@@ -158,16 +158,22 @@ class Path:
         if not ((asked > 0) & (asked <= last * (1 + 1e-9))).all():
             raise ValueError(f"seconds: expected a time above 0 and at most {last:g} s, got {seconds!r}")
         which = np.searchsorted(self.seconds, asked * (1 - 1e-9))
-        exact = np.abs(self.seconds[which] - asked) <= 1e-9 * last
-        if exact.all():
-            position, radius = self.positions[which], self.radii[which]
-        else:
-            position, radius = self._between(asked), self._radius(asked)
-        statuses, reasons = [self.statuses[i] for i in which], [self.reasons[i] for i in which]
-        worst = max(range(len(which)), key=lambda i: SEVERITY.index(statuses[i]))
+        if (np.abs(self.seconds[which] - asked) <= 1e-9 * last).all():
+            return self.chosen(which if np.ndim(seconds) else int(which[0]))
+        position, radius, worst = self._between(asked), self._radius(asked), self._worst(which)
         if np.ndim(seconds) == 0:
             position, radius = position[0], radius[0]
-        return Forecast(position, radius, statuses[worst], reasons[worst], self.replaced, self)
+        return Forecast(position, radius, self.statuses[worst], self.reasons[worst], self.replaced, self)
+
+    def chosen(self, which: Any) -> Forecast:
+        """Return the forecast for one of the horizons, by its number, or for several of them."""
+        worst = self._worst(which) if np.ndim(which) else int(which)
+        position, radius = self.positions[which].copy(), self.radii[which].copy()
+        return Forecast(position, radius, self.statuses[worst], self.reasons[worst], self.replaced, self)
+
+    def _worst(self, which: NDArray[np.int64]) -> int:
+        """Return the first of some horizons with the worst status."""
+        return int(max(which, key=lambda i: SEVERITY.index(self.statuses[i])))
 
     def _between(self, asked: Floats) -> Floats:
         """Interpolate positions by cubic Hermite polynomials with slopes from the neighbouring points."""

@@ -53,7 +53,7 @@ REPLAYS = 20.0
 CHANNELS = 10
 """Number of channels from which on a replay has fewer windows, so that it takes no longer."""
 REFITS = 2.5
-"""Largest number of fits of the kernel regression per second, which are at least ten samples apart."""
+"""Fits of the kernel regression per second; they are at least ten samples apart."""
 ERRORS = 40.0
 """Seconds after which an error counts 1/e for the weights of the mixture, but no fewer than ten samples per second."""
 GAP = 5.0

@@ -185,6 +185,18 @@ def test_after_a_long_loss_the_channel_is_believed_again_within_a_second(calm):
     assert not replaced[610:640, 0].any()
 
 
+def test_channels_that_are_lost_far_outside_their_range_stay_where_they_were(calm):
+    """After 15 s outside, the new range becomes the usual one, also while nothing is seen of it."""
+    x = calm.positions.copy()
+    x[450:] += 2.0 * np.minimum(np.arange(len(x) - 450), 40)[:, None, None]
+    x[490:] = np.nan
+    gate = Gate(rate=10.0)
+    position, replaced, _ = through(x, gate)
+    assert gate.state.shifts.offset.all()
+    assert replaced[490:].all()
+    assert distance(position[490:], position[489:-1]).max() < 5.0
+
+
 def test_all_channels_lost_moves_on_a_little_and_stops(calm):
     spoilt = calm.positions.copy()
     spoilt[400:] = np.nan

@@ -64,6 +64,25 @@ def test_a_step_that_fails_is_undone_in_the_forecaster_and_counted_by_the_guard(
     assert forecast.status == Status.OK
 
 
+@pytest.mark.parametrize("bad", [np.inf, np.nan, 1e200])
+def test_one_channel_of_two_without_a_usable_forecast_is_a_hold(calm, bad):
+    class Half(Repeat):
+        def forecast(self, sample, observed):
+            made = super().forecast(sample, observed)
+            return np.stack([made[0], np.full(3, bad)]) if len(self.told) == 150 else made
+
+    forecasts = Guarded(Half(), rate=10.0).run(calm.positions[:200, :2])
+    assert labels(forecasts, [148, 149, 199]) == ["ok", "hold", "ok"]
+    assert "no finite forecast of channel 2" in forecasts.reasons[149]
+
+
+def test_an_error_in_the_first_seconds_is_forgotten_when_they_are_over(calm):
+    x = calm.positions[:120]
+    failed, never = (Guarded(Scripted(script), rate=10.0).run(x) for script in ({8: ValueError("singular")}, {}))
+    assert labels(failed, [8, 9, 20]) == ["hold", "warming up", "warming up"]
+    assert set(failed.status[9:]) == set(never.status[9:]) == {Status.WARMING_UP, Status.OK}
+
+
 def test_a_forecast_that_fails_after_learning_apart_has_not_happened(calm):
     """Also after a step that was taken back, and for a guard that began anew."""
     x = calm.positions[:60]

@@ -35,6 +35,9 @@ def test_one_step_can_be_undone_at_any_moment(name):
             if learnt:
                 one.learn()
             rewind_to(one, mark)
+            # A mark serves several attempts.
+            one.forecast(rng.normal(size=(2, 3)), EVERYTHING)
+            rewind_to(one, mark)
             assert content(one) == before
         same(one.forecast(row.copy(), EVERYTHING), other.forecast(row, EVERYTHING))
         one.learn()

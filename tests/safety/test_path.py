@@ -75,7 +75,11 @@ def test_the_status_is_that_of_the_next_longer_horizon():
         assert (made.status, made.reason) == (status, f"reason {i}")
     for asked, worst in (((0.1, 0.4), Status.DEGRADED), ((0.1, 0.7), Status.WARMING_UP), ((0.4, 0.7), Status.DEGRADED)):
         assert one.forecast(asked).status == worst
-    assert one.forecast(0.1).statuses == (Status.OK, Status.DEGRADED, Status.WARMING_UP)
+    # In the order asked for, as positions and radii are.
+    several = one.forecast([1.0, 0.1, 0.5])
+    assert several.statuses == (Status.WARMING_UP, Status.OK, Status.DEGRADED)
+    assert several.reasons == ("reason 2", "reason 0", "reason 1")
+    assert one.forecast(0.1).statuses == (Status.OK,)
     held = one.forecast(0.2).held("why")
     assert (held.status, held.reason, held.at(0.9).status, held.at(0.9).reason) == (Status.HOLD, "why", 3, "why")
 
@@ -111,7 +115,7 @@ def test_a_horizon_between_two_samples(seconds, rate, whole):
         made = guarded.update(sample)
     np.testing.assert_allclose(made.position, x[-1] + seconds * np.array([[1.0, -2.0, 0.5]]), atol=1e-9)
     assert made.position.shape == (1, 3)
-    assert len(made.statuses) == len(whole)
+    assert (len(made.statuses), len(made.path.statuses)) == (1, len(whole))
     # A run places forecasts at whole samples, so that it forecasts the next larger number of them.
     run = guarded.run(x)
     assert run.horizon == whole[-1]

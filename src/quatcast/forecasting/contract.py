@@ -306,4 +306,5 @@ def rewind_to(forecaster: Any, mark: Any) -> None:
         forecaster.rewind(mark)
     else:
         vars(forecaster).clear()
-        vars(forecaster).update(mark)
+        # A mark can be used again.
+        vars(forecaster).update(copy.deepcopy(mark))

@@ -304,8 +304,8 @@ class Forecaster(OnlineForecaster):
         state = self._tracking
         state.waiting.popleft()
         state.line = SlidingWindow(self.delays[0] + 1)
-        state.inputs.clear()
-        state.origins.clear()
+        for waiting in (state.inputs, state.origins, state.observed):
+            waiting.clear()
 
     def _take_in(self, x: Floats, observed: Bools) -> None:
         """Take in a sample and build the input that ends with it."""

@@ -36,7 +36,7 @@ class KalmanState(ForecasterState):
     covariance
         P (R, channels, n, n), in multiples of the measurement noise, equal for all coordinates.
     noise
-        σ² (R, channels), running mean of |ν|²/S.
+        σ² (R, channels), running mean of |ν|²/(dS), with d dimensions.
     spread
         Running mean of log S.
     count

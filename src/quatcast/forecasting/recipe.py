@@ -16,8 +16,9 @@ The others begin once the scales of the signal are known:
 
 A mixture weighs them by their recent matured errors. docs/recommended.md describes how they were chosen.
 
-Delays are counted in ticks of a tenth of the horizon, at most 0.1 s and at least one sample. Everything else that is
-given in seconds is a property of the signal: how long scales are fitted, how long replays and errors are remembered.
+Delays are counted in ticks of a tenth of the shortest horizon, at most 0.1 s and at least one sample. Everything else
+that is given in seconds is a property of the signal: how long scales are fitted, how long replays and errors are
+remembered.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ TICK = 0.1
 TRAIN = 30.0
 """Seconds that the scales are fitted to."""
 CATCH_UP = 5.0
-"""Seconds within which the samples collected meanwhile are learnt from, a few with each new one."""
+"""Seconds within which the samples that were collected for the scales are learnt from, a few with each new one."""
 SLOWLY = 15.0
 """The same for the network, whose steps cost more."""
 WARMUP = TRAIN + CATCH_UP
 """Seconds until all members but the network forecast."""
 MEMORY = 100.0
 """Seconds that replays are drawn from."""
-REPLAYS = 20.0
-"""Replays per second, but one or two per sample."""
+ONE_REPLAY = 20.0
+"""Sampling rate in Hz from which on there is one replay per sample; below there are two."""
 CHANNELS = 10
 """Number of channels from which on a replay has fewer windows, so that it takes no longer."""
 REFITS = 2.5
@@ -99,7 +100,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         )
 
     replay = Replay(
-        updates=1 if rate >= REPLAYS else 2,
+        updates=1 if rate >= ONE_REPLAY else 2,
         batch=24,
         window=6,
         memory=max(6, round(MEMORY * rate)),

@@ -21,9 +21,9 @@ class Inverse(State):
     Attributes
     ----------
     matrix
-        P before the change; of the last features only if others have appeared since.
+        P before the change; empty if it was a diagonal matrix.
     diagonal
-        (n,), the diagonal of P before the change for the features that `matrix` lacks.
+        (n,), the diagonal of P before the change in that case.
     minus, plus
         K (…, n) and G (…, n), without rows if there is no change.
     pieces
@@ -76,7 +76,7 @@ class Inverse(State):
     def change(
         self, matrix: Floats, *, minus: Floats, plus: Floats | None = None, diagonal: Floats | None = None
     ) -> None:
-        """Let P be `matrix`, and `diagonal` for features that it lacks, and begin to change it."""
+        """Let P be `matrix`, or if that is empty a matrix with the given diagonal, and begin to change it."""
         n = minus.shape[-1]
         if matrix is not self.matrix:
             self.spare, self.matrix = [self.matrix, *self.spare][:2], matrix
@@ -120,12 +120,7 @@ class Inverse(State):
 
     def _before(self, rows: slice, columns: slice) -> Floats:
         """Return a part of P before the change."""
-        lacking = len(self.diagonal) - len(self.matrix)
-        if not lacking:
+        if len(self.matrix):
             return self.matrix[rows, columns]
-        part = np.where(np.arange(len(self.diagonal))[rows, None] == np.arange(len(self.diagonal))[columns], 1.0, 0.0)
-        part *= self.diagonal[columns]
-        known = [max(0, lacking - s.start) for s in (rows, columns)]
-        inner = [slice(max(s.start, lacking) - lacking, max(s.stop, lacking) - lacking) for s in (rows, columns)]
-        part[known[0] :, known[1] :] = self.matrix[inner[0], inner[1]]
-        return part
+        places = np.arange(len(self.diagonal))
+        return np.where(places[rows, None] == places[columns], self.diagonal[columns], 0.0)

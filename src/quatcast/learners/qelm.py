@@ -128,7 +128,7 @@ class QELM(Ridge):
         neurons = {"neurons.weight": unpack(weights, 4), "neurons.bias": biases.swapaxes(-1, -2)}
         return super().parameters() | self._shown(neurons)
 
-    def _take(self, parameters: Mapping[str, Floats]) -> None:
+    def _load(self, parameters: Mapping[str, Floats]) -> None:
         state, own = self.state, self._neurons()
         given = [pack(parameters["neurons.weight"]), parameters["neurons.bias"].swapaxes(-1, -2)]
         loaded = [array.reshape(old.shape) for array, old in zip(given, own, strict=True)]
@@ -136,7 +136,7 @@ class QELM(Ridge):
             # Sums over features of the previous neurons are of no use for the new ones.
             blank = self._blank(len(state.theta[0]), state.n_outputs)
             self.state = replace(state, **blank, loaded=loaded)
-        super()._take(parameters)
+        super()._load(parameters)
 
     def _features(self, u: Floats, run: int | None = None) -> Floats:
         weights, biases = self._neurons() if run is None else (neurons[run] for neurons in self._neurons())

@@ -31,15 +31,14 @@ class RidgeState(LearnerState):
     fitted
         Weights of the last fit; `theta` differs from them only after `load_parameters`.
     inverse
-        P of the features that are not silent, or their Gram matrix Σφφᵀ once `large`.
-    cross
-        (n, d·p): Σφdᵀ once `large`, zero before.
+        P of the features that are not silent.
+    gram, cross
+        Σφφᵀ of these features and Σφdᵀ (n, d·p), once the inputs are large in the sense of `LARGE`; empty and zero
+        before.
     size
         Sum of the squares of all features.
     silent
         Number of leading features that have been zero in all samples.
-    large
-        Whether the inputs are large in the sense of `LARGE`.
     inputs, targets
         Inputs (d, m) and targets (runs, d·p) since the last fits. Features are larger, and a fit computes them again.
     steps
@@ -49,10 +48,10 @@ class RidgeState(LearnerState):
     theta: list[Floats]
     fitted: list[Floats]
     inverse: list[Inverse]
+    gram: list[Floats]
     cross: list[Floats]
     size: list[float]
     silent: list[int]
-    large: list[bool]
     inputs: SlidingWindow
     targets: SlidingWindow
     steps: int
@@ -61,14 +60,15 @@ class RidgeState(LearnerState):
 class Fit(NamedTuple):
     """Result of a fit of one run: weights of the features that are not silent, and what the state becomes.
 
-    `inverse` are the arguments of `Inverse.change`; `cross` is None unless the inputs are large.
+    `change` are the arguments of `Inverse.change`, None if the inputs are large; then there are `gram` and `cross`.
     """
 
     theta: Floats
     size: float
     silent: int
-    inverse: dict[str, Floats]
-    cross: Floats | None = None
+    change: dict[str, Floats] | None
+    gram: Floats = np.zeros((0, 0))
+    cross: Floats = np.zeros((0, 0))
 
 
 class Ridge(Learner):
@@ -130,9 +130,9 @@ class Ridge(Learner):
 
     def load_parameters(self, parameters: Mapping[str, ArrayLike]) -> None:
         """Replace the parameters by arrays of the names and shapes that `parameters` returns, until the next fit."""
-        self._take(self._checked(parameters))
+        self._load(self._checked(parameters))
 
-    def _take(self, parameters: Mapping[str, Floats]) -> None:
+    def _load(self, parameters: Mapping[str, Floats]) -> None:
         weight, bias = parameters["readout.weight"], parameters["readout.bias"]
         theta = np.concatenate([weight, bias[..., None, :]], axis=-2)
         theta = theta.reshape(-1, *theta.shape[-3:]).transpose(0, 2, 3, 1)
@@ -160,9 +160,9 @@ class Ridge(Learner):
             "fitted": list(zeros),
             "cross": list(zeros),
             "inverse": [Inverse.of(np.zeros((0, 0)), pieces=max(1, self.refit - 1)) for _ in range(runs)],
+            "gram": [np.zeros((0, 0))] * runs,
             "size": [0.0] * runs,
             "silent": [n] * runs,
-            "large": [False] * runs,
             "inputs": SlidingWindow(self.refit),
             "targets": SlidingWindow(self.refit),
             "steps": 0,
@@ -225,7 +225,7 @@ class Ridge(Learner):
         penalty = self._penalty(len(state.fitted[r]))[first:]
         is_first = state.steps <= self.refit
         P = state.inverse[r].finished()
-        if state.large[r] or size > LARGE * self.regularization:
+        if len(state.gram[r]) or size > LARGE * self.regularization:
             return self._solve_large(r, R, D, penalty, size, first)
         if is_first:
             change = _first_inverse(R, penalty)
@@ -246,18 +246,21 @@ class Ridge(Learner):
         theta[fit.silent :] = fit.theta
         moved = float(np.linalg.norm(theta - state.theta[r]))
         state.fitted[r] = state.theta[r] = theta
-        state.size[r], state.silent[r], state.large[r] = fit.size, fit.silent, fit.cross is not None
-        if fit.cross is not None:
-            state.cross[r] = fit.cross
-        state.inverse[r].change(**fit.inverse)
+        state.size[r], state.silent[r] = fit.size, fit.silent
+        if fit.change is not None:
+            state.inverse[r].change(**fit.change)
+        else:
+            state.gram[r], state.cross[r] = fit.gram, fit.cross
+            state.inverse[r] = Inverse.of(np.zeros((0, 0)), pieces=1)
         return moved
 
     def _solve_large(self, r: int, R: Floats, D: Floats, penalty: Floats, size: float, silent: int) -> Fit:
         """Solve the normal equations of run r for all but the silent features."""
         state, n = self.state, len(penalty)
-        gram, cross = state.inverse[r].matrix, state.cross[r].copy()
-        if not state.large[r]:
-            whole: Floats = np.asarray(np.linalg.inv(gram), dtype=float) if len(gram) else gram
+        gram, cross = state.gram[r], state.cross[r].copy()
+        if not len(gram):
+            P = state.inverse[r].matrix
+            whole: Floats = np.asarray(np.linalg.inv(P), dtype=float) if len(P) else P
             cross[len(cross) - len(whole) :] = whole @ state.fitted[r][len(cross) - len(whole) :]
             gram = whole - np.diag(penalty[n - len(whole) :])
         gram = _grown(gram, np.zeros(n)) + R.T @ R
@@ -265,7 +268,7 @@ class Ridge(Learner):
         # A smaller penalty would be lost in rounding.
         limited = np.maximum(penalty, ROUNDING * size)
         theta = np.asarray(np.linalg.solve(gram + np.diag(limited), cross[-n:]))
-        return Fit(theta, size, silent, {"matrix": gram, "minus": np.zeros((0, n))}, cross)
+        return Fit(theta, size, silent, None, gram, cross)
 
 
 def _grown(matrix: Floats, diagonal: Floats) -> Floats:

@@ -132,8 +132,8 @@ class Gate(Checkpointable):
     Here s is the robust running scale of ν (β makes it follow within 2 s), r the running root-mean-square distance of
     the channel from its mean, and T the time in seconds for which the channel has been seen: the bound is wide as long
     as little is known. Positions beyond 10r do not count for r, so that faults cannot widen the bound. If another
-    channel is far from its forecast too, but plausible, the bound is wider, by 1 + 2ν/bound of the other, at most twice
-    as wide and up to 2.5r: a cough moves all markers, a fault mostly one.
+    channel is far from its forecast too, but plausible, the bound is wider by a factor of 1 + 2ν/bound of the other,
+    at most twice as wide and up to 2.5r: a cough moves all markers, a fault mostly one.
 
     **Shift.** Faults do not agree with each other, or repeat one value. Implausible samples in a row that are close to
     one another without repeating are accepted as a real shift once they last for `patience` seconds. A shift of more
@@ -279,6 +279,7 @@ class Gate(Checkpointable):
         settled = (state.count >= EARLY * self.rate) & (state.power > 0)
         outside = settled & (norm(position - state.center) > OUTSIDE * np.sqrt(state.power))
         shifted = shifted | self._settle(position, outside)
+        position = state.past[-1]
         self._describe(position, observed, outside)
         state.lost = np.zeros_like(state.lost) if complete else self._losses(observed, frozen)
         return Gated(

@@ -31,7 +31,7 @@ from quatcast.forecasting.contract import (
     satisfies_contract,
 )
 from quatcast.forecasting.spaces import find_space
-from quatcast.safety.channels import every, some
+from quatcast.safety.channels import some
 from quatcast.safety.gate import Gate, Gated
 from quatcast.safety.judgement import RECENT
 from quatcast.safety.status import UNIT_QUATERNIONS, Forecast, GuardedForecasts, Path, Status
@@ -147,7 +147,7 @@ class Guarded(OnlineForecaster):
             raise ValueError(f"seconds: expected horizons from 0 to {whole[-1]:g} s, got {seconds!r}")
         self.seconds, self._asked = seconds, asked
         self._whole = np.array(whole)
-        # Which of the forecaster's horizons are asked for, None if others are.
+        # Which of the forecaster's horizons are asked for; None if other moments are.
         self._which: Any = None
         if all(np.isclose(whole, s, rtol=1e-9, atol=0).any() for s in np.atleast_1d(asked)):
             self._which = np.abs(self._whole - np.asarray(asked)[..., None]).argmin(axis=-1)
@@ -319,13 +319,16 @@ class Guarded(OnlineForecaster):
         return super().mark(), self.gate.mark(), mark_of(self.forecaster)
 
     def _take_mark(self) -> Any:
-        """Return a mark of the present state: that of the last `learn`, unless something has happened since."""
+        """Return a mark of the present state: that of the last `learn`, unless a step was taken or undone since.
+
+        What is changed by hand in gate or forecaster after `learn` is not noticed, and lost if the next step fails.
+        """
         (state, mark), self._next = self._next or (None, None), None
         return mark if state is not None and state is self.__dict__.get("state") else self.mark()
 
     def rewind(self, mark: Any) -> None:
         """Undo the step since `mark`, in the gate and the forecaster too."""
-        self._next = None
+        self._next = self._before = None
         own, gate, forecaster = mark
         super().rewind(own)
         self.gate.rewind(gate)
@@ -336,7 +339,7 @@ class Guarded(OnlineForecaster):
     def _ask(self, gated: Gated, continued: Floats, before: Any) -> tuple[Floats, str]:
         """Return the forecaster's path (horizons, rows, dimensions), NaN where it is not usable, and what went wrong.
 
-        A forecaster that fails is rewound to `before`, the mark of this step; otherwise `learn` keeps the mark.
+        A forecaster that fails is rewound to `before`, the mark of this step; otherwise the mark is kept for `learn`.
         """
         shape = (len(self._whole), *continued.shape)
         self._before, self.state.unlearnt = None, False
@@ -344,12 +347,16 @@ class Guarded(OnlineForecaster):
         try:
             made = positions_of(self.forecaster, self.forecaster.forecast(continued.copy(), observed))
             if made.shape != shape:
-                raise ValueError(f"expected a forecast of shape {shape[-2:]}, got {made.shape[-2:]}")
+                raise ValueError(f"expected a forecast of shape {self._shown(shape)}, got {self._shown(made.shape)}")
         except FAILURES as error:
             return np.full(shape, np.nan), self._undo(before, error)
         self._before, self.state.unlearnt = before, True
         usable = np.logical_and.reduce(np.abs(made) <= LARGEST, axis=-1)
-        return (made.copy() if every(usable) else np.where(usable[..., None], made, np.nan)), ""
+        return (made.copy() if usable.all() else np.where(usable[..., None], made, np.nan)), ""
+
+    def _shown(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of a forecast as its author sees it: without an axis of horizons if there is only one."""
+        return shape[1:] if getattr(self.forecaster, "horizons", None) is None else shape
 
     def _learn(self, limit: int | None = None) -> str:
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""

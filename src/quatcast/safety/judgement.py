@@ -214,6 +214,7 @@ class Judgement(State):
         certain = every(sure) and every(made) and self.age >= self.warmup
         self.ready = self.ready or certain
         if not self.ready:
+            self.settling = max(0, self.settling - 1)
             return Status.WARMING_UP, [self._warming(made)]
         reasons = self._reasons_to_hold(gated, position, made)
         if reasons:

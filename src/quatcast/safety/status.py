@@ -43,8 +43,8 @@ SEVERITY = (Status.OK, Status.WARMING_UP, Status.DEGRADED, Status.HOLD)
 class Forecast:
     """A forecast, its radius and its status; `numpy.asarray` of it gives `position`.
 
-    With several horizons, `position`, `radius`, `statuses` and `reasons` have a leading axis of horizons, and `status`
-    and `reason` are the worst of them.
+    With several horizons, `position` and `radius` have a leading axis of horizons, `statuses` and `reasons` have one
+    entry for each in the same order, and `status` and `reason` are the worst of them.
 
     Attributes
     ----------
@@ -59,6 +59,8 @@ class Forecast:
         (channels,), True where the newest sample was rejected and replaced.
     path
         Where the forecast comes from; see `at`.
+    statuses, reasons
+        Status and reason of each moment asked for.
 
     Examples
     --------
@@ -76,19 +78,11 @@ class Forecast:
     reason: str
     replaced: Bools
     path: Path
+    statuses: tuple[Status, ...]
+    reasons: tuple[str, ...]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.position, dtype=dtype, copy=copy)
-
-    @property
-    def statuses(self) -> tuple[Status, ...]:
-        """Status of each horizon that is forecast, the shortest first."""
-        return self.path.statuses
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Reason of each horizon that is forecast, the shortest first."""
-        return self.path.reasons
 
     def at(self, seconds: float) -> Forecast:
         """Return the forecast for any moment up to the longest horizon, by interpolation.
@@ -100,9 +94,10 @@ class Forecast:
 
     def held(self, reason: str) -> Forecast:
         """Return the forecast with the status hold."""
-        n = len(self.path.statuses)
-        path = replace(self.path, statuses=(Status.HOLD,) * n, reasons=(reason,) * n)
-        return replace(self, status=Status.HOLD, reason=reason, path=path)
+        n, whole = len(self.statuses), len(self.path.statuses)
+        path = replace(self.path, statuses=(Status.HOLD,) * whole, reasons=(reason,) * whole)
+        held, reasons = (Status.HOLD,) * n, (reason,) * n
+        return replace(self, status=Status.HOLD, reason=reason, path=path, statuses=held, reasons=reasons)
 
 
 @dataclass(frozen=True)
@@ -159,21 +154,21 @@ class Path:
             raise ValueError(f"seconds: expected a time above 0 and at most {last:g} s, got {seconds!r}")
         which = np.searchsorted(self.seconds, asked * (1 - 1e-9))
         if (np.abs(self.seconds[which] - asked) <= 1e-9 * last).all():
-            return self.chosen(which if np.ndim(seconds) else int(which[0]))
-        position, radius, worst = self._between(asked), self._radius(asked), self._worst(which)
+            return self.chosen(which if np.ndim(seconds) else which[0])
+        position, radius = self._between(asked), self._radius(asked)
         if np.ndim(seconds) == 0:
             position, radius = position[0], radius[0]
-        return Forecast(position, radius, self.statuses[worst], self.reasons[worst], self.replaced, self)
+        return self._judged(position, radius, which)
 
     def chosen(self, which: Any) -> Forecast:
         """Return the forecast for one of the horizons, by its number, or for several of them."""
-        worst = self._worst(which) if np.ndim(which) else int(which)
-        position, radius = self.positions[which].copy(), self.radii[which].copy()
-        return Forecast(position, radius, self.statuses[worst], self.reasons[worst], self.replaced, self)
+        return self._judged(self.positions[which].copy(), self.radii[which].copy(), np.atleast_1d(which))
 
-    def _worst(self, which: NDArray[np.int64]) -> int:
-        """Return the first of some horizons with the worst status."""
-        return int(max(which, key=lambda i: SEVERITY.index(self.statuses[i])))
+    def _judged(self, position: Floats, radius: Floats, which: NDArray[np.int64]) -> Forecast:
+        """Return a forecast with the statuses of some horizons, and the worst of them."""
+        statuses, reasons = tuple(self.statuses[i] for i in which), tuple(self.reasons[i] for i in which)
+        worst = max(range(len(statuses)), key=lambda i: SEVERITY.index(statuses[i])) if len(statuses) > 1 else 0
+        return Forecast(position, radius, statuses[worst], reasons[worst], self.replaced, self, statuses, reasons)
 
     def _between(self, asked: Floats) -> Floats:
         """Interpolate positions by cubic Hermite polynomials with slopes from the neighbouring points."""

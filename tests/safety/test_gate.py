@@ -192,7 +192,7 @@ def test_channels_that_are_lost_far_outside_their_range_stay_where_they_were(cal
     x[490:] = np.nan
     gate = Gate(rate=10.0)
     position, replaced, _ = through(x, gate)
-    assert gate.state.shifts.offset.all()
+    assert gate.state.shifts.offset.any()
     assert replaced[490:].all()
     assert distance(position[490:], position[489:-1]).max() < 5.0
 

@@ -43,13 +43,30 @@ def test_forecast_writes_a_table_and_a_figure(folder: Path, capfd: pytest.Captur
     )
     made = read("made/walk-LMS-causal-0.3s.csv")
     assert made.channels == ("hip",)
-    np.testing.assert_allclose(made.positions, expected.positions, rtol=1e-12)
+    np.testing.assert_allclose(made.positions[302:], expected.positions[302:], rtol=1e-12)
+    assert np.isnan(made.positions[:302]).all()
     assert "plotly" in Path("made/walk-LMS-causal-0.3s.html").read_text().lower()
-    rmse = score(actual.positions, expected.positions, start=300).rmse
+    rmse = score(actual.positions, made.positions, start=302).rmse
     said = capfd.readouterr()
     assert f"RMSE {rmse:.3g} by LMS" in said.out
     assert "10 Hz measured" in said.out
-    assert said.err == ""
+    assert said.err == (
+        "quatcast: note: no forecasts of the first 30.2 s, because LMS fits its scaling before it begins\n"
+    )
+
+
+@pytest.mark.parametrize("predictor", ["recommended", "LMS", "RLS", "ridge", "QELM", "Kalman-CV", "persistence"])
+@pytest.mark.parametrize("changed", [150, 320])
+def test_a_causal_forecast_depends_on_nothing_that_comes_later(predictor: str, changed: int, folder: Path) -> None:
+    """Two files that are equal until some sample: so are the forecasts made until then."""
+    rows = motion(samples=360)
+    for name in ("one", "two"):
+        Path(f"{name}.csv").write_text(table("time,x,y,z", rows))
+        assert run(["forecast", f"{name}.csv", "--predictor", predictor, "--figure", "none"]) == 0
+        rows[changed:, 1:] = 50.0 * rows[changed:, 1:] + 7.0
+    one, two = (read(f"{name}-{predictor}-causal-0.5s.csv").positions for name in ("one", "two"))
+    np.testing.assert_allclose(one[: changed + 5], two[: changed + 5], rtol=1e-12)
+    assert np.isfinite(one[320:]).all()
 
 
 def test_forecast_has_a_default_and_takes_missing_samples(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

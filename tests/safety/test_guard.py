@@ -153,6 +153,26 @@ def test_run_begins_anew(calm):
     assert again.reasons == first.reasons
 
 
+def test_a_channel_lost_while_warming_up_is_named_and_the_end_comes_true(calm):
+    x = calm.positions[:120].copy()
+    x[4:60, 1] = np.nan
+    forecasts = Guarded(Repeat(), rate=10.0).run(x)
+    assert forecasts.reasons[50] == "channel 2 lost for 4.7 s, ends 2.0 s after it is seen again"
+    assert labels(forecasts, [50, 70, 60 + 20]) == ["warming up", "warming up", "ok"]
+
+
+def test_the_radius_holds_before_the_shortest_horizon_too(calm):
+    x, guarded = calm.positions, Guarded(Repeat(horizon=10), rate=10.0)
+    made = [guarded.update(row) for row in x]
+    for steps in (1, 3, 6):
+        within = [
+            np.linalg.norm(one.at(steps / 10).position - x[t + steps], axis=-1) <= one.at(steps / 10).radius
+            for t, one in enumerate(made[:-steps])
+            if t > 200
+        ]
+        assert np.mean(within) > 0.95
+
+
 def test_a_channel_never_seen_keeps_it_warming_up(calm):
     spoilt = calm.positions[:120].copy()
     spoilt[:60, 1] = np.nan

@@ -91,7 +91,7 @@ def forecast(
     _check_length(recording, chosen, horizon)
     names = recording.channels if chosen.takes_spaces else space_of(recording).names(recording.channels)
     batch = Batch([configuration], [seed], steps, recording.rate, rule, device, names, recording.space)
-    forecasts = _forecast(recording, chosen, batch)
+    forecasts = _causal(recording, _forecast(recording, chosen, batch), chosen, batch)
     _write(recording, forecasts, chosen.name, out, f"{recording.name}-{chosen.name}-{labels}-{horizon:g}s", formats)
 
 
@@ -202,6 +202,26 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _causal(recording: Recording, forecasts: Forecasts, predictor: Predictor, batch: Batch) -> Forecasts:
+    """Leave out, under causal labels, forecasts that were made before the samples had arrived that they depend on.
+
+    The predictors of the paper and the regressions fit their scaling to the first 30 s before they begin. `compare`
+    scores later samples only.
+    """
+    from dataclasses import replace
+
+    import numpy as np
+
+    fitted = int(getattr(predictor.build(batch), "fitted", 0)) if batch.labels == "causal" else 0
+    if not fitted:
+        return forecasts
+    first = min(len(recording), fitted - 1 + batch.horizon)
+    seconds = first / recording.rate
+    _note([f"no forecasts of the first {seconds:.4g} s, because {predictor.name} fits its scaling before it begins"])
+    kept = np.arange(len(recording)) >= first
+    return replace(forecasts, positions=np.where(kept[:, None, None], forecasts.positions, np.nan))
 
 
 def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forecasts:

@@ -35,6 +35,11 @@ class PublishedProtocol:
     batch: Batch
     lags: int
 
+    @property
+    def fitted(self) -> int:
+        """Number of samples that the scaling is fitted to, and that forecasts depend on from the first one on."""
+        return 0 if isinstance(self.learner, Persistence) else scaling_samples(self.batch.sampling_rate)
+
     def run(self, positions: ArrayLike, /) -> Forecasts:
         """Forecast a recording; the scaling is fitted to its first 30 seconds."""
         rows, train = np.asarray(positions), scaling_samples(self.batch.sampling_rate)

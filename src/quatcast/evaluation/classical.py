@@ -51,6 +51,11 @@ class Displacements:
     learner: Learner
     batch: Batch
 
+    @property
+    def fitted(self) -> int:
+        """Number of samples that the scaling is fitted to, and that forecasts depend on from the first one on."""
+        return scaling_samples(self.batch.sampling_rate)
+
     def run(self, positions: ArrayLike, /) -> Forecasts:
         """Forecast a recording; the scaling is fitted to its first 30 seconds."""
         rows, train = np.asarray(positions), scaling_samples(self.batch.sampling_rate)

@@ -172,9 +172,9 @@ class Forecaster(OnlineForecaster):
         """Begin anew; with training samples (T, channels, dimensions) the scaling is fitted to them at once."""
         algebra = self.learner.algebra
         if 1 < algebra.dimension < shape[1]:
-            raise ValueError(
-                f"sample: expected at most {algebra.dimension} dimensions, which fit into {algebra}, got {shape[1]}"
-            )
+            name = {2: "complex numbers", 4: "quaternions"}.get(algebra.dimension, str(algebra))
+            expected = f"at most {algebra.dimension} coordinates per channel, which fit into {name}"
+            raise ValueError(f"sample: expected {expected}, got {shape[1]}")
         if training is None:
             self.state = Collecting(shape, [])
         else:

@@ -215,7 +215,7 @@ class Judgement(State):
         self.ready = self.ready or certain
         if not self.ready:
             self.settling = max(0, self.settling - 1)
-            return Status.WARMING_UP, [self._warming(made)]
+            return Status.WARMING_UP, self._warming(gated, made)
         reasons = self._reasons_to_hold(gated, position, made)
         if reasons:
             self.hold("; ".join(what for what, _ in reasons))
@@ -226,7 +226,7 @@ class Judgement(State):
             what = f"{self.held_for}, until {self._seconds(ago)} ago"
             return Status.HOLD, [(what, f"in {self._seconds(self.settling + 1)}")]
         if not certain:
-            return Status.WARMING_UP, [self._warming(made)]
+            return Status.WARMING_UP, self._warming(gated, made)
         doubts = self._reasons_to_doubt(gated, radius)
         return (Status.DEGRADED if doubts else Status.OK), doubts
 
@@ -236,24 +236,28 @@ class Judgement(State):
         followed = usual + (np.minimum(radius, WIDE * usual) - usual) / (USUALLY * self.rate)
         self.usual_radius = np.where(np.isfinite(radius), followed, self.usual_radius)
 
-    def _warming(self, made: Bools) -> Reason:
+    def _warming(self, gated: Gated, made: Bools) -> list[Reason]:
         unseen = self.seen == 0
         if some(unseen):
             what = f"{self._list(unseen)} not seen for {self._seconds(self.age)} since the start"
-            return what, f"{self._seconds(self.needed)} after it is seen, at the earliest"
+            return [(what, f"{self._seconds(self.needed)} after it is seen, at the earliest")]
         if not every(made):
-            first = self._seconds(self.delay + self.needed - 1)
-            return f"no forecast yet for {self._seconds(self.age)} since the start", f"{first} after the first forecast"
+            what, first = f"no forecast yet for {self._seconds(self.age)}", self._seconds(self.delay + self.needed - 1)
+            return [(f"{what} since the start", f"{first} after the first forecast")]
         if self.age < self.warmup and self.known.min() >= self.needed:
             what = f"only some experts forecast after {self._seconds(self.age)}"
-            return what, f"in {self._seconds(self.warmup - self.age)}"
+            return [(what, f"in {self._seconds(self.warmup - self.age)}")]
+        lost = gated.replaced & (self.known < self.needed) & (gated.lost > ABSORBED * self.rate)
+        if some(lost):
+            # No error of a lost channel matures.
+            return self._losses(gated, lost, (self.needed - int(self.known[lost].min())) / self.rate)
         known = min(int(self.known.min()), self.needed - 1)
         if self.ready:
-            return f"fewer than {self.needed} recent errors known", f"when {self.needed} are known again"
+            return [(f"fewer than {self.needed} recent errors known", f"when {self.needed} are known again")]
         what = f"{known} of {self.needed} errors known that a radius needs after {self._seconds(self.age)}"
         # The first error matures a horizon after the first forecast.
         left = max(0, self.delay - self.answered) + self.needed - known
-        return what, f"in {self._seconds(max(left, self.warmup - self.age))}"
+        return [(what, f"in {self._seconds(max(left, self.warmup - self.age))}")]
 
     def _reasons_to_hold(self, gated: Gated, position: Floats, made: Bools) -> list[Reason]:
         self.unknown = _count(self.unknown, ~made)

@@ -37,7 +37,7 @@ def recommended(
         Sampling rate in Hz.
     space
         What a sample is: "position", "vector", "orientation" or "pose"; see `quatcast.forecasting.spaces`. Samples are
-        (channels, coordinates): 3 or any other number for positions and vectors, w x y z of a unit quaternion for
+        (channels, coordinates): 1 to 4 for positions and vectors, w x y z of a unit quaternion for
         orientations, x y z w x y z for poses.
     names
         Names of the channels in messages; by default "channel 1", "channel 2", …

@@ -87,8 +87,9 @@ class Forecast:
     def at(self, seconds: float) -> Forecast:
         """Return the forecast for any moment up to the longest horizon, by interpolation.
 
-        Positions are interpolated by cubic polynomials through the newest sample and the horizons; radii linearly, from
-        zero; the status is that of the next longer horizon.
+        Positions are interpolated by cubic polynomials through the newest sample and the horizons, radii linearly
+        between the horizons; the status is that of the next longer horizon. Before the shortest horizon the radius is
+        that of the shortest one, because nothing is known of how errors grow from zero.
         """
         return self.path.forecast(float(seconds))
 
@@ -186,8 +187,8 @@ class Path:
         return np.asarray(position)
 
     def _radius(self, asked: Floats) -> Floats:
-        t = np.concatenate([[0.0], self.seconds])
-        radii = np.concatenate([np.zeros_like(self.radii[:1]), self.radii])
+        """Interpolate radii linearly; before the first horizon there is only that of the first one."""
+        t, radii = np.append(0.0, self.seconds), np.concatenate([self.radii[:1], self.radii])
         i = np.clip(np.searchsorted(t, asked) - 1, 0, len(t) - 2)
         share = ((asked - t[i]) / (t[i + 1] - t[i])).reshape(-1, *[1] * (radii.ndim - 1))
         return np.asarray((1 - share) * radii[i] + share * radii[i + 1])

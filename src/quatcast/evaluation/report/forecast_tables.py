@@ -48,7 +48,8 @@ def verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
         own, other = (float(np.sqrt(np.mean(error[:, rows][both[:, rows]] ** 2))) for error in errors)
         word = f" {unit}" if unit else ""
         where = f" {group}" if group else ""
-        parts.append(f"RMSE {own:.3g}{word} by {name}{rule}, {other:.3g}{word} by persistence{where}")
+        than = "" if name == "persistence" else f", {other:.3g}{word} by persistence"
+        parts.append(f"RMSE {own:.3g}{word} by {name}{rule}{than}{where}")
     return f"{recording.name}: {'; '.join(parts)}, from {first:.4g} s on"
 
 

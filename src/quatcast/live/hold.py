@@ -18,7 +18,7 @@ def hold_after(last: ForecastFrame, moment: float, silent: float) -> ForecastFra
     Parameters
     ----------
     last
-        The newest forecast.
+        The newest forecast from a sample, not an earlier hold: the target times of this one are moved to the present.
     moment
         The present.
     silent

@@ -277,6 +277,7 @@ class Service:
                 by = made.sent_time + self.pipeline.settings.act_latency - made.target_time
                 made = replace(made, status=HOLD, reason=f"late by {by:.3g} s")
             self._send(made)
+            self._last = made
             self.metrics.observe("latency", made.sent_time - frame.received, stream=self._stream)
         await asyncio.sleep(0)
         limit = self._pace.limit if self.source.realtime else None
@@ -326,7 +327,6 @@ class Service:
             sink.send(made)
         if self.feed is not None:
             self.feed.publish(made)
-        self._last = made
         self.forecasts += 1
         self.holds += made.status == HOLD
         self.metrics.count("forecasts", stream=self._stream, status=made.status)

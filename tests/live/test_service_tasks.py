@@ -1,13 +1,16 @@
 """What runs beside the samples: holds for silence, counters once per second, and checkpoints."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from streams import Given, Kept, build_cheap, frame
 
+from quatcast.live.frames import ForecastFrame
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.service import Service
+from quatcast.live.session import Session, checkpoints
 from quatcast.live.settings import LiveSettings
 
 SETTINGS = LiveSettings(stream="chest", horizon=(0.5,), rate=20.0)
@@ -25,3 +28,36 @@ def test_repeated_holds_are_for_one_horizon_after_the_present() -> None:
     assert len(holds) >= 2
     assert {one.time for one in holds} == {forecast.time}
     assert [one.target_time - one.sent_time for one in holds] == pytest.approx([0.5] * len(holds))
+
+
+def test_sink_that_fails_during_silence_ends_the_service_with_a_checkpoint(tmp_path: Path) -> None:
+    """Without its watch a service would be silent instead of sending hold: it ends with an error, and continues."""
+
+    class Broken(Kept):
+        def send(self, forecast: ForecastFrame) -> None:
+            if "no sample" in forecast.reason:
+                raise ValueError("the receiver is odd")
+            super().send(forecast)
+
+    session = Session(tmp_path, SETTINGS, print)
+    running = service(Given([frame(0, rate=20.0), 8.0]), [Broken()], session=session)
+    with pytest.raises(RuntimeError, match=r"the watch for silence failed: ValueError\('the receiver is odd'\)"):
+        asyncio.run(running.run())
+    assert checkpoints(tmp_path)[0][0] == 1
+
+
+def test_thread_that_counts_a_new_kind_does_not_disturb_the_counters() -> None:
+    """A source that reads in a thread adds kinds of refused messages at any time, also while they are counted."""
+
+    class Growing(dict[str, int]):
+        def items(self) -> Any:
+            for item in super().items():
+                self["malformed"] = 1
+                yield item
+
+    source = Given([frame(0, rate=20.0), 1.2])
+    source.refused = Growing(checksum=1)
+    running = service(source, [])
+    asyncio.run(running.run())
+    assert running.metrics.value("messages_refused", kind="checksum", stream="chest") == 1
+    assert "samples_unchecked" in running.metrics.text()  # comes after them

@@ -13,7 +13,7 @@ import logging
 import math
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.garbage import Garbage
 from quatcast.live.grid import GridSample
+from quatcast.live.helpers import run_with_helpers
 from quatcast.live.hold import HOLD, hold_after
 from quatcast.live.metrics import Metrics
 from quatcast.live.pace import Pace, Turns
@@ -152,17 +153,11 @@ class Service:
                 await stack.enter_async_context(self.source)
                 self.metrics.ready(False, "waiting for the first sample")
                 self._reader = asyncio.create_task(self._read())
-                helpers = [asyncio.create_task(self._tend())]
+                helpers = [asyncio.create_task(self._tend(), name="the journal and the counters")]
                 if self.source.realtime:
-                    helpers.append(asyncio.create_task(self._watch()))
-                try:
-                    with suppress(asyncio.CancelledError):
-                        await self._reader
-                finally:
-                    for helper in helpers:
-                        helper.cancel()
-                    await asyncio.gather(*helpers, return_exceptions=True)
-                    self._reader.cancel()
+                    helpers.append(asyncio.create_task(self._watch(), name="the watch for silence"))
+                # Without its watch the service would be silent where it has to say hold: it ends instead.
+                await run_with_helpers(self._reader, helpers, self.stop)
         finally:
             await self._end()
         return self.summary()
@@ -367,7 +362,8 @@ class Service:
                 await self.session.tend()
                 self.metrics.gauge("journal_failing", self.session.journal.failing, stream=self._stream)
                 self.metrics.gauge("journal_lost_lines", self.session.journal.lost, stream=self._stream)
-            for kind, n in self.source.refused.items():
+            # A copy: a thread of the source may add a kind meanwhile.
+            for kind, n in dict(self.source.refused).items():
                 self.metrics.count("messages_refused", n - self._refused.get(kind, 0), kind=kind, stream=self._stream)
                 self._refused[kind] = n
             self.metrics.gauge("samples_unchecked", self.source.unchecked, stream=self._stream)

@@ -1,6 +1,7 @@
 """What runs beside the samples: holds for silence, counters once per second, and checkpoints."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +62,14 @@ def test_thread_that_counts_a_new_kind_does_not_disturb_the_counters() -> None:
     asyncio.run(running.run())
     assert running.metrics.value("messages_refused", kind="checksum", stream="chest") == 1
     assert "samples_unchecked" in running.metrics.text()  # comes after them
+
+
+def test_failed_checkpoint_is_told_in_the_thread_of_the_service(tmp_path: Path) -> None:
+    """The view and the journal may only be used there; the file itself is written in another thread."""
+    told: list[tuple[str, threading.Thread]] = []
+    session = Session(tmp_path, SETTINGS, lambda text: told.append((text[:24], threading.current_thread())))
+    for frames in range(1, 6):
+        (tmp_path / f"checkpoint-{frames:012d}.quatcast").mkdir()  # cannot be replaced by a file
+    entries: list[Any] = [entry for i in range(5) for entry in (frame(i, rate=20.0), 0.02)]
+    asyncio.run(service(Given(entries, realtime=False), [], session=session, checkpoint=0.0).run())
+    assert told == [("no checkpoint can be wri", threading.main_thread())]

@@ -275,19 +275,22 @@ class Session:
     async def _save(self, snapshot: Snapshot, frames: int) -> None:
         for _ in snapshot.pack():
             await asyncio.sleep(0)
-        await asyncio.to_thread(self._write, snapshot, frames)
+        self._report(await asyncio.to_thread(self._write, snapshot, frames))
 
     def checkpoint(self, pipeline: Pipeline) -> None:
         """Write a checkpoint at once, at the end of the stream."""
-        self._write(Snapshot(pipeline.tree(), copy=False), pipeline.frames)
+        self._report(self._write(Snapshot(pipeline.tree(), copy=False), pipeline.frames))
 
     async def finish_saving(self) -> None:
         """Wait until a checkpoint that is being written is finished."""
         if self._saving is not None:
             await self._saving
 
-    def _write(self, snapshot: Snapshot, frames: int) -> None:
-        """Write a checkpoint, and only then remove those that it replaces."""
+    def _write(self, snapshot: Snapshot, frames: int) -> Exception | None:
+        """Write a checkpoint, and only then remove those that it replaces; return the error if it fails.
+
+        It may run in a thread, and therefore tells nobody itself.
+        """
         path = self.folder / f"checkpoint-{frames:012d}.quatcast"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -297,6 +300,12 @@ class Session:
             for _, old in checkpoints(self.folder)[KEPT:]:
                 old.unlink(missing_ok=True)
         except (OSError, ValueError) as error:
+            return error
+        return None
+
+    def _report(self, error: Exception | None) -> None:
+        """Tell that checkpoints cannot be written any more, or that they can again."""
+        if error is not None:
             if not self._failing:
                 self.trouble(f"no checkpoint can be written ({error}): the stream goes on, earlier checkpoints stay")
             self._failing = self.journal.interrupted = True

@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,3 +75,28 @@ def test_failed_checkpoint_is_told_in_the_thread_of_the_service(tmp_path: Path) 
     entries: list[Any] = [entry for i in range(5) for entry in (frame(i, rate=20.0), 0.02)]
     asyncio.run(service(Given(entries, realtime=False), [], session=session, checkpoint=0.0).run())
     assert told == [("no checkpoint can be wri", threading.main_thread())]
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_failed_checkpoint_is_tried_again_after_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    """If lines of the journal were lost, one checkpoint per second is tried; otherwise the next when it is due."""
+    attempts: list[float] = []
+
+    def fail(self: Session, snapshot: object, frames: int) -> OSError:
+        attempts.append(time.monotonic())
+        return OSError("no space left on device")
+
+    monkeypatch.setattr(Session, "_write", fail)
+    session = Session(tmp_path, SETTINGS, print)
+    begin: list[Any] = [frame(0, rate=20.0), lambda: setattr(session.journal, "interrupted", lost)]
+    entries: list[Any] = [entry for i in range(1, 60) for entry in (frame(i, rate=20.0), 0.02)]
+    running = service(Given(begin + entries, realtime=False), [], session=session, checkpoint=1000.0)
+    if not lost:
+        running._saved -= 1000.0  # one is due now
+    asyncio.run(running.run())
+    while_running = attempts[:-1]  # without the one at the end
+    assert session.journal.interrupted == lost
+    assert len(while_running) >= 2 if lost else len(while_running) == 1
+    assert all(later - earlier >= 0.9 for earlier, later in pairwise(while_running))

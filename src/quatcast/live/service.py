@@ -41,6 +41,8 @@ BEHIND_PERIODS, BEHIND = 1, 0.01
 from it, so that the service catches up instead of falling further behind."""
 CHECKPOINT = 10.0
 """Seconds between checkpoints."""
+AGAIN = 1.0
+"""Seconds after which a checkpoint that could not be written is tried again, if recovery is not possible without."""
 TURN = 0.002
 """Seconds after which a stream looks again whether another one has finished learning."""
 
@@ -376,8 +378,9 @@ class Service:
         session = self.session
         if session is None or session.saving:
             return
-        due = time.monotonic() - self._saved >= self.checkpoint_every
-        if due or (session.journal.interrupted and not session.journal.failing):
+        passed = time.monotonic() - self._saved
+        needed = session.journal.interrupted and not session.journal.failing
+        if passed >= self.checkpoint_every or (needed and (passed >= AGAIN or not session.failing)):
             self._saved = time.monotonic()
             session.begin_checkpoint(self.pipeline)
 

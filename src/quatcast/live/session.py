@@ -133,6 +133,11 @@ class Session:
     rotate
         Size in bytes from which on a new file of the journal is begun.
 
+    Attributes
+    ----------
+    failing
+        Whether the last attempt to write a checkpoint failed.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -164,7 +169,7 @@ class Session:
         self.journal = Journal(folder, trouble, rotate)
         self._told: tuple[tuple[str, ...], str] | None = None
         self._saving: asyncio.Task[None] | None = None
-        self._failing = False
+        self.failing = False
 
     def _describe(self) -> None:
         """Write the settings, or compare them with those of the session that is there."""
@@ -269,13 +274,16 @@ class Session:
     def begin_checkpoint(self, pipeline: Pipeline) -> None:
         """Copy the state of the pipeline now, and write it while the stream goes on; call it between two samples."""
         if not self.saving:
-            self.journal.interrupted = False
-            self._saving = asyncio.create_task(self._save(Snapshot(pipeline.tree()), pipeline.frames))
+            # Lines that are lost from now on need another checkpoint.
+            interrupted, self.journal.interrupted = self.journal.interrupted, False
+            self._saving = asyncio.create_task(self._save(Snapshot(pipeline.tree()), pipeline.frames, interrupted))
 
-    async def _save(self, snapshot: Snapshot, frames: int) -> None:
+    async def _save(self, snapshot: Snapshot, frames: int, interrupted: bool) -> None:
         for _ in snapshot.pack():
             await asyncio.sleep(0)
         self._report(await asyncio.to_thread(self._write, snapshot, frames))
+        if self.failing:
+            self.journal.interrupted |= interrupted
 
     def checkpoint(self, pipeline: Pipeline) -> None:
         """Write a checkpoint at once, at the end of the stream."""
@@ -306,13 +314,13 @@ class Session:
     def _report(self, error: Exception | None) -> None:
         """Tell that checkpoints cannot be written any more, or that they can again."""
         if error is not None:
-            if not self._failing:
+            if not self.failing:
                 self.trouble(f"no checkpoint can be written ({error}): the stream goes on, earlier checkpoints stay")
-            self._failing = self.journal.interrupted = True
+            self.failing = True
             return
-        if self._failing:
+        if self.failing:
             self.trouble("checkpoints can be written again")
-        self._failing = False
+        self.failing = False
 
     def close(self) -> None:
         """Close the journal and release the folder."""

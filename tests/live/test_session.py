@@ -158,6 +158,21 @@ def test_forecasts_that_were_not_written_are_added_once(tmp_path: Path) -> None:
     assert sum(record.get("recovered", False) for record in records) >= 1
 
 
+def test_last_frame_is_known_after_starts_without_a_frame(tmp_path: Path) -> None:
+    """A recording is played on from there: each start begins a new file of the journal, which may stay empty."""
+    session, pipeline, _ = begin(tmp_path)
+    forecasts(pipeline, FRAMES[:30], session)
+    session.checkpoint(pipeline)
+    session.close()
+    for _ in range(3):
+        session, pipeline = Session(tmp_path, SETTINGS, print), Pipeline(SETTINGS, build_cheap)
+        recovery = session.recover(pipeline)
+        session.record_event("started", "nothing came", pipeline.frames)
+        session.close()
+        assert recovery.last is not None
+        assert recovery.last.sequence == FRAMES[29].sequence
+
+
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     session, _, _ = begin(tmp_path)
     with pytest.raises(ValueError, match="another process writes this session"):

@@ -96,15 +96,20 @@ def read_journal(folder: Path, after: int = 0, found: Reading | None = None) -> 
     files = journal_files(folder)
     needed = [path for at, (_, path) in enumerate(files) if at + 1 == len(files) or files[at + 1][0] > after + 1]
     for path in needed:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    yield decode_line(line)
-                except ValueError:
-                    if line.endswith(b"\n") and line.strip():
-                        found.damaged.append(f"{path.name}, line {number}")
-                    elif line.strip():
-                        found.torn += 1
+        yield from read_file(path, found)
+
+
+def read_file(path: Path, found: Reading) -> Iterator[dict[str, Any]]:
+    """Yield the records of one file of a journal; lines that cannot be read are counted in `found` and skipped."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield decode_line(line)
+            except ValueError:
+                if line.endswith(b"\n") and line.strip():
+                    found.damaged.append(f"{path.name}, line {number}")
+                elif line.strip():
+                    found.torn += 1
 
 
 class Journal:

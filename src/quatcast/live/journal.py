@@ -195,14 +195,11 @@ class Journal:
         assert self._descriptor is not None
         written = os.write(self._descriptor, line)
         if written < len(line):
-            # The line is cut off; it is written again as a whole, after a new line, when there is room.
-            self._descriptor_is_torn()
+            # The line is cut off. It is written again as a whole when there is room, to a new file, so that only the
+            # last line of a file can ever be cut off.
+            self._close_file()
             raise OSError(28, "no space left on device", str(self.path))
         self._size += written
-
-    def _descriptor_is_torn(self) -> None:
-        """Go on in a new file, so that only the last line of a file can ever be cut off."""
-        self._close_file()
 
     def _keep(self, line: bytes) -> None:
         if len(self._waiting) < WAITING:

@@ -12,6 +12,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ ROTATE = 64 * 2**20
 """Size in bytes from which on a new file is begun."""
 WAITING = 20_000
 """Number of lines that are kept in memory while the disk cannot be written; later ones are lost and counted."""
+CLOSING = 8
+"""Number of files that may wait to be flushed and closed."""
 _NAME = re.compile(r"journal-(\d{12})(?:-(\d+))?\.jsonl")
 
 
@@ -151,6 +154,7 @@ class Journal:
         self.path: Path | None = None
         self._waiting: deque[bytes] = deque()
         self._descriptor: int | None = None
+        self._closing: deque[int] = deque()
         self._size = 0
         self._next = 1
 
@@ -253,7 +257,9 @@ class Journal:
         return (shown.st_dev, shown.st_ino) == (written.st_dev, written.st_ino)
 
     def sync(self) -> None:
-        """Flush to the disk; may run in a thread."""
+        """Flush to the disk, earlier files first; may run in a thread."""
+        while self._closing:
+            self._flush_oldest()
         descriptor = self._descriptor
         if descriptor is None:
             return
@@ -261,24 +267,36 @@ class Journal:
             copy = os.dup(descriptor)
         except OSError:
             return
-        try:
-            os.fsync(copy)
-        except OSError:
-            pass  # the next write reports it
-        finally:
-            os.close(copy)
+        _flush_and_close(copy)
+
+    def _flush_oldest(self) -> None:
+        # Two threads may come here at the same time.
+        with suppress(IndexError):
+            _flush_and_close(self._closing.popleft())
 
     def _close_file(self) -> None:
+        """Write no more to the file; the next `sync` flushes and closes it, so that the stream need not wait for it."""
         if self._descriptor is not None:
-            os.close(self._descriptor)
+            self._closing.append(self._descriptor)
             self._descriptor = None
+        if len(self._closing) > CLOSING:
+            self._flush_oldest()
 
     def close(self) -> None:
         """Write what has been waiting, flush, and close."""
         if self._waiting:
             self.retry()
-        self.sync()
         self._close_file()
+        self.sync()
+
+
+def _flush_and_close(descriptor: int) -> None:
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # the next write reports it
+    finally:
+        os.close(descriptor)
 
 
 def _words(error: OSError) -> str:

@@ -1,6 +1,9 @@
 """Sessions: a run that was interrupted anywhere equals one that was not, bit for bit."""
 
+import errno
 import json
+import os
+import stat
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -198,6 +201,26 @@ def test_description_is_checked(tmp_path: Path) -> None:
     (tmp_path / "session.json").write_text("half a fi")
     with pytest.raises(ValueError, match="expected the description"):
         Session(tmp_path, SETTINGS, print)
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EIO])
+def test_checkpoint_where_folders_cannot_be_flushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Some network file systems cannot; the checkpoint is in its place all the same. A broken disk is told."""
+    flush = os.fsync
+
+    def refuse(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    session, pipeline, told = begin(tmp_path)
+    session.checkpoint(pipeline)
+    session.close()
+    assert len(checkpoints(tmp_path)) == 1
+    assert bool(told) == (number == errno.EIO)
 
 
 def test_old_checkpoints_are_removed_only_after_a_new_one(tmp_path: Path) -> None:

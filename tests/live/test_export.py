@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+import logging
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from streams import build_cheap
 
+from quatcast.cli import run
 from quatcast.data import read_csv
 from quatcast.live import replay
 from quatcast.live.export import export_session
@@ -110,6 +112,23 @@ def test_unknown_formats_and_empty_sessions_are_refused(session: Path, tmp_path:
     Session(tmp_path, SETTINGS, print).close()
     with pytest.raises(ValueError, match="holds no samples yet"):
         export_session(tmp_path, "csv", tmp_path)
+
+
+@pytest.mark.parametrize("form", ["csv", "xdf"])
+def test_damaged_lines_are_named_once(
+    session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(logging.getLogger("quatcast"), "handlers", [])
+    monkeypatch.setattr(logging.getLogger("quatcast"), "propagate", False)
+    (tmp_path / "session.json").write_bytes((session / "session.json").read_bytes())
+    [(_, path)] = journal_files(session)
+    lines = path.read_bytes().splitlines(keepends=True)
+    (tmp_path / path.name).write_bytes(b"".join(lines[:40]) + b"rubbish\n" + b"".join(lines[40:]))
+    assert run(["live", "export", str(tmp_path), "--to", form, "--out", str(tmp_path)]) == 0
+    [said] = capsys.readouterr().err.splitlines()
+    assert said.endswith(f"1 lines of the journal are damaged and left out ({path.name}, line 41)")
+    export_session(session, form, tmp_path)
+    assert capsys.readouterr().err == ""
 
 
 def test_replay_reproduces_every_forecast_and_finds_a_changed_one(session: Path, tmp_path: Path) -> None:

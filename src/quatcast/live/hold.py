@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from quatcast.live.frames import ForecastFrame, PathPoint
+from quatcast.safety.status import Status
 
-HOLD = "hold"
+HOLD = Status.HOLD.label
 
 
 def hold_after(last: ForecastFrame, moment: float, silent: float) -> ForecastFrame:

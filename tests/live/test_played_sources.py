@@ -3,6 +3,7 @@
 import asyncio
 import io
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,17 @@ def test_recording_continues_after_the_last_sample(tmp_path: Path, speed: int, t
     source = open_source(url, "chest")
     source.resume(whole[-1])
     assert play(source) == []
+
+
+def test_endless_simulation_is_not_searched_for_ever() -> None:
+    whole = play(open_source("simulated:?speed=0&seconds=5&loss=0.5", "chest"))
+    numbers = {one.sequence for one in whole}
+    lost = next(i for i in range(40) if i not in numbers)
+    for last in (frame(lost), replace(frame(0), sequence=None)):
+        source = open_source("simulated:?speed=0&loss=0.5", "chest")
+        source.resume(last)
+        with pytest.raises(ValueError, match="does not hold the last sample of the session"):
+            play(source)
 
 
 def test_session_is_not_continued_with_another_recording(

@@ -57,6 +57,9 @@ class PlayedSource(Source):
         1 for real time; 0 to yield frames as fast as they are taken.
     """
 
+    ordered: bool = False
+    """Whether all frames have numbers that increase, so that the search for one ends even if the frames do not."""
+
     def __init__(self, speed: float) -> None:
         self.speed, self.refused = speed, {}
         self.realtime = speed == 1
@@ -107,6 +110,8 @@ class PlayedSource(Source):
                 yield number, frame
             elif _is_same(last, frame, number):
                 last = None
+            elif self.ordered and (last.sequence is None or number > last.sequence):
+                break
         if last is not None:
             name = f"at {last.received:.6f} s" if last.sequence is None else f"number {last.sequence}"
             raise ValueError(

@@ -7,6 +7,7 @@ sizes are compared with the size of the file before any memory is allocated.
 
 from __future__ import annotations
 
+import errno
 import glob
 import json
 import math
@@ -32,6 +33,8 @@ _HEAD = struct.Struct("<8sIQII")
 """Magic word, format version, length of the outline, checksum of the outline, checksum of the arrays."""
 _ALONE = 1 << 16
 """Bytes from which an array is packed alone; smaller ones are packed together with all others of their shape."""
+_CANNOT_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES)
+"""Errors of systems that cannot flush folders, as some network file systems, or of folders that may not be listed."""
 _ABANDONED = 600.0
 """Seconds after which a temporary file that does not grow belongs to a process that was killed."""
 
@@ -117,13 +120,18 @@ class Container:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush the name of a new file to the disk, where the system can."""
-    if hasattr(os, "O_DIRECTORY"):
+    """Flush the name of a new file to the disk, where the system can: the file itself is complete and in its place."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    try:
         descriptor = os.open(folder, os.O_DIRECTORY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
 
 
 def _remove_abandoned(target: Path) -> None:

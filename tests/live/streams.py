@@ -1,13 +1,20 @@
-"""Frames and a cheap forecaster for tests of the live service."""
+"""Frames, a source, a sink and a cheap forecaster for tests of the live service."""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
 from quatcast.data import simulated
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import RLS
-from quatcast.live.frames import Frame
+from quatcast.live.clock import now
+from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.transports import Sink, Source
 from quatcast.safety.guard import Guarded
 
 POSITIONS = simulated(seconds=120)[1].positions
@@ -25,3 +32,41 @@ def frame(number: int, *, rate: float = 10.0, delay: float = 0.004, values: np.n
     time = number / rate
     position = POSITIONS[number % len(POSITIONS)] if values is None else values
     return Frame("chest", number, time, EPOCH + time + delay, position, ("lower", "upper", "chest"), "mm")
+
+
+class Given(Source):
+    """Frames of a list, some of them after a pause; an entry may also be something to do."""
+
+    def __init__(self, entries: list[Frame | float | Callable[[], Any]], *, realtime: bool = True) -> None:
+        self.entries, self.realtime, self.refused = entries, realtime, {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        pass
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        for entry in self.entries:
+            if isinstance(entry, float):
+                await asyncio.sleep(entry)
+            elif isinstance(entry, Frame):
+                yield replace(entry, received=now()) if self.realtime else entry
+            else:
+                entry()
+
+
+class Kept(Sink):
+    """A sink that keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self.dropped, self.sent = 0, list[ForecastFrame]()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        pass
+
+    def send(self, forecast: ForecastFrame) -> None:
+        self.sent.append(forecast)

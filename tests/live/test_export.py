@@ -2,7 +2,9 @@
 
 import asyncio
 import csv
+import logging
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,13 @@ import numpy as np
 import pytest
 from streams import build_cheap
 
+from quatcast.cli import run
 from quatcast.data import read_csv
+from quatcast.live import replay
 from quatcast.live.export import export_session
 from quatcast.live.journal import encode_line, journal_files, read_journal
 from quatcast.live.pipeline import Pipeline
-from quatcast.live.records import read_forecasts, read_frames
+from quatcast.live.records import ForecastRecord, read_forecasts, read_frames
 from quatcast.live.replay import replay_session
 from quatcast.live.report import write_report
 from quatcast.live.service import Service
@@ -110,6 +114,23 @@ def test_unknown_formats_and_empty_sessions_are_refused(session: Path, tmp_path:
         export_session(tmp_path, "csv", tmp_path)
 
 
+@pytest.mark.parametrize("form", ["csv", "xdf"])
+def test_damaged_lines_are_named_once(
+    session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(logging.getLogger("quatcast"), "handlers", [])
+    monkeypatch.setattr(logging.getLogger("quatcast"), "propagate", False)
+    (tmp_path / "session.json").write_bytes((session / "session.json").read_bytes())
+    [(_, path)] = journal_files(session)
+    lines = path.read_bytes().splitlines(keepends=True)
+    (tmp_path / path.name).write_bytes(b"".join(lines[:40]) + b"rubbish\n" + b"".join(lines[40:]))
+    assert run(["live", "export", str(tmp_path), "--to", form, "--out", str(tmp_path)]) == 0
+    [said] = capsys.readouterr().err.splitlines()
+    assert said.endswith(f"1 lines of the journal are damaged and left out ({path.name}, line 41)")
+    export_session(session, form, tmp_path)
+    assert capsys.readouterr().err == ""
+
+
 def test_replay_reproduces_every_forecast_and_finds_a_changed_one(session: Path, tmp_path: Path) -> None:
     good = replay_session(session, build_cheap)
     assert (good.equal, good.different) == (400, [])
@@ -120,6 +141,36 @@ def test_replay_reproduces_every_forecast_and_finds_a_changed_one(session: Path,
     changed["p"][0][0] = float(np.nextafter(changed["p"][0][0], np.inf))
     (tmp_path / path.name).write_bytes(b"".join(encode_line(record) for record in records))
     assert replay_session(tmp_path, build_cheap).different == [350]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_replay_reads_no_further_than_it_needs_if_a_forecast_is_missing(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    """A session computes it again after a restart and writes it at the end, where it is found all the same."""
+    (tmp_path / "session.json").write_bytes((session / "session.json").read_bytes())
+    records = list(read_journal(session))
+    missing = next(record for record in records if record["type"] == "forecast" and record["seq"] == 100)
+    records.remove(missing)
+    records += [missing | {"recovered": True}] if again else []
+    (tmp_path / "journal-000000000001.jsonl").write_bytes(b"".join(encode_line(record) for record in records))
+    read, ahead = list[int](), list[int]()
+
+    def counted(lines: Iterator[dict[str, Any]]) -> Iterator[ForecastRecord]:
+        for one in read_forecasts(lines):
+            read.append(one.forecast.sequence)
+            yield one
+
+    class Counting(Pipeline):
+        def learn(self, limit: int | None = None) -> None:
+            ahead.append(len(read) - len(ahead))
+            super().learn(limit)
+
+    monkeypatch.setattr(replay, "read_forecasts", counted)
+    monkeypatch.setattr(replay, "Pipeline", Counting)
+    result = replay_session(tmp_path, build_cheap)
+    assert (result.equal, result.different, result.unrecorded) == (399 + again, [], 1 - again)
+    assert max(ahead) <= 5
 
 
 def test_summary_against_plain_arrays(session: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from streams import frame
 
 from quatcast.live.frames import Frame
-from quatcast.live.journal import Journal, Reading, decode_line, encode_line, journal_files, read_journal
+from quatcast.live.journal import CLOSING, Journal, Reading, decode_line, encode_line, journal_files, read_journal
 from quatcast.live.records import frame_line, read_frames
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=False, width=64)
@@ -94,6 +94,38 @@ def test_files_rotate_and_only_those_needed_are_read(tmp_path: Path) -> None:
         path.write_bytes(b"unreadable\n")
     late = [number for number, _ in read_frames(read_journal(tmp_path, after=40))]
     assert late[-10:] == list(range(41, 51))
+
+
+def test_a_file_is_flushed_after_it_was_rotated_and_before_later_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a power failure could take lines out of the middle of a journal. The stream does not wait for it."""
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.append(os.fstat(descriptor).st_ino))
+    journal = Journal(tmp_path, print, rotate=1000)
+    journal.open(1)
+    for number in range(1, 13):
+        journal.append(frame_line(frame(number), number, names=True), number)
+    files = [path.stat().st_ino for _, path in journal_files(tmp_path)]
+    assert len(files) == 3
+    assert flushed == []
+    journal.sync()
+    assert flushed == files
+    journal.sync()
+    assert flushed == [*files, files[-1]]
+    journal.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors as Linux shows them")
+def test_rotated_files_do_not_use_up_descriptors(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    journal = Journal(tmp_path, print, rotate=1)
+    journal.open(1)
+    for number in range(1, 60):
+        journal.append(frame_line(frame(number), number, names=True), number)
+    assert len(os.listdir("/proc/self/fd")) <= before + CLOSING + 2
+    journal.close()
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_new_journal_never_touches_earlier_files(tmp_path: Path) -> None:

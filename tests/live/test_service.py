@@ -5,14 +5,14 @@ import json
 import shutil
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pytest
-from streams import POSITIONS, build_cheap, frame
+from streams import POSITIONS, Given, Kept, build_cheap, frame
 
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
@@ -26,49 +26,11 @@ from quatcast.live.service import Service, Summary
 from quatcast.live.session import Session, checkpoints
 from quatcast.live.settings import LiveSettings
 from quatcast.live.summary import summarise
-from quatcast.live.transports import Sink, Source, open_sink, open_source
+from quatcast.live.transports import Source, open_sink, open_source
 from quatcast.live.view.feed import ViewFeed
 from quatcast.safety.guard import Guarded
 
 SETTINGS = LiveSettings(stream="chest", horizon=(0.5,), rate=10.0)
-
-
-class Given(Source):
-    """Frames of a list, some of them after a pause; an entry may also be something to do."""
-
-    def __init__(self, entries: list[Frame | float | Callable[[], Any]], *, realtime: bool = True) -> None:
-        self.entries, self.realtime, self.refused = entries, realtime, {}
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        pass
-
-    async def frames(self) -> AsyncIterator[Frame]:
-        for entry in self.entries:
-            if isinstance(entry, float):
-                await asyncio.sleep(entry)
-            elif isinstance(entry, Frame):
-                yield replace(entry, received=now()) if self.realtime else entry
-            else:
-                entry()
-
-
-class Kept(Sink):
-    """A sink that keeps what it is sent."""
-
-    def __init__(self) -> None:
-        self.dropped, self.sent = 0, list[ForecastFrame]()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        pass
-
-    def send(self, forecast: ForecastFrame) -> None:
-        self.sent.append(forecast)
 
 
 def serve(source: Source, settings: LiveSettings = SETTINGS, **more: Any) -> tuple[Summary, list[ForecastFrame]]:

@@ -1,6 +1,9 @@
 """Sessions: a run that was interrupted anywhere equals one that was not, bit for bit."""
 
+import errno
 import json
+import os
+import stat
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -158,6 +161,21 @@ def test_forecasts_that_were_not_written_are_added_once(tmp_path: Path) -> None:
     assert sum(record.get("recovered", False) for record in records) >= 1
 
 
+def test_last_frame_is_known_after_starts_without_a_frame(tmp_path: Path) -> None:
+    """A recording is played on from there: each start begins a new file of the journal, which may stay empty."""
+    session, pipeline, _ = begin(tmp_path)
+    forecasts(pipeline, FRAMES[:30], session)
+    session.checkpoint(pipeline)
+    session.close()
+    for _ in range(3):
+        session, pipeline = Session(tmp_path, SETTINGS, print), Pipeline(SETTINGS, build_cheap)
+        recovery = session.recover(pipeline)
+        session.record_event("started", "nothing came", pipeline.frames)
+        session.close()
+        assert recovery.last is not None
+        assert recovery.last.sequence == FRAMES[29].sequence
+
+
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     session, _, _ = begin(tmp_path)
     with pytest.raises(ValueError, match="another process writes this session"):
@@ -183,6 +201,26 @@ def test_description_is_checked(tmp_path: Path) -> None:
     (tmp_path / "session.json").write_text("half a fi")
     with pytest.raises(ValueError, match="expected the description"):
         Session(tmp_path, SETTINGS, print)
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EIO])
+def test_checkpoint_where_folders_cannot_be_flushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Some network file systems cannot; the checkpoint is in its place all the same. A broken disk is told."""
+    flush = os.fsync
+
+    def refuse(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    session, pipeline, told = begin(tmp_path)
+    session.checkpoint(pipeline)
+    session.close()
+    assert len(checkpoints(tmp_path)) == 1
+    assert bool(told) == (number == errno.EIO)
 
 
 def test_old_checkpoints_are_removed_only_after_a_new_one(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from quatcast.live.session import read_settings
 from quatcast.live.xdf import XdfStream, write_xdf
 from quatcast.safety.status import Status
 from quatcast.typing import Floats
+
+log = logging.getLogger("quatcast.live")
 
 BATCH = 10_000
 """Rows that are written at a time."""
@@ -43,8 +46,10 @@ class SessionTable:
     rows: Iterator[list[Any]]
 
 
-def session_tables(folder: Path, found: Reading | None = None) -> list[SessionTable]:
+def session_tables(folder: Path, found: Reading) -> list[SessionTable]:
     """Return the tables of a session: samples, frames and forecasts.
+
+    Lines of the journal that cannot be read are counted in `found` while the frames are read.
 
     Raises
     ------
@@ -72,14 +77,11 @@ def session_tables(folder: Path, found: Reading | None = None) -> list[SessionTa
         "unlearnt",
         "recovered",
     ]
-
-    def records() -> Iterator[dict[str, Any]]:
-        return read_journal(folder, found=found)
-
+    samples, frames, forecasts = read_journal(folder), read_journal(folder, found=found), read_journal(folder)
     return [
-        SessionTable("samples", ["time", *places], _sample_rows(records())),
-        SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(records())),
-        SessionTable("forecasts", [*before, *places, *radii, *filled], _forecast_rows(records())),
+        SessionTable("samples", ["time", *places], _sample_rows(samples)),
+        SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(frames)),
+        SessionTable("forecasts", [*before, *places, *radii, *filled], _forecast_rows(forecasts)),
     ]
 
 
@@ -107,7 +109,7 @@ def _forecast_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
 
 
 def export_session(folder: Path, form: str, out: Path) -> list[Path]:
-    """Write a session in another format and return the files.
+    """Write a session in another format and return the files; damaged lines of the journal are left out and logged.
 
     Parameters
     ----------
@@ -127,17 +129,21 @@ def export_session(folder: Path, form: str, out: Path) -> list[Path]:
     """
     if form not in FORMATS:
         raise ValueError(f"--to: expected one of {', '.join(FORMATS)}, got {form!r}")
-    tables = session_tables(folder)
+    found = Reading()
+    tables = session_tables(folder, found)
     stem = read_settings(folder).stream
     out.mkdir(parents=True, exist_ok=True)
     if form == "xdf":
-        path = out / f"{stem}.xdf"
-        write_xdf(path, _xdf_streams(stem, tables))
-        return [path]
-    write = _write_csv if form == "csv" else _write_parquet
-    paths = [out / f"{stem}-{table.name}.{form}" for table in tables]
-    for table, path in zip(tables, paths, strict=True):
-        write(table, path)
+        paths = [out / f"{stem}.xdf"]
+        write_xdf(paths[0], _xdf_streams(stem, tables))
+    else:
+        write = _write_csv if form == "csv" else _write_parquet
+        paths = [out / f"{stem}-{table.name}.{form}" for table in tables]
+        for table, path in zip(tables, paths, strict=True):
+            write(table, path)
+    if found.damaged:
+        shown = ", ".join(found.damaged[:3]) + (", …" if len(found.damaged) > 3 else "")
+        log.warning("%s: %d lines of the journal are damaged and left out (%s)", folder, len(found.damaged), shown)
     return paths
 
 

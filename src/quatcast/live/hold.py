@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from quatcast.live.frames import ForecastFrame, PathPoint
+from quatcast.safety.status import Status
 
-HOLD = "hold"
+HOLD = Status.HOLD.label
 
 
 def hold_after(last: ForecastFrame, moment: float, silent: float) -> ForecastFrame:
@@ -18,7 +19,7 @@ def hold_after(last: ForecastFrame, moment: float, silent: float) -> ForecastFra
     Parameters
     ----------
     last
-        The newest forecast.
+        The newest forecast from a sample, not an earlier hold: the target times of this one are moved to the present.
     moment
         The present.
     silent

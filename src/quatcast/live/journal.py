@@ -12,6 +12,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ ROTATE = 64 * 2**20
 """Size in bytes from which on a new file is begun."""
 WAITING = 20_000
 """Number of lines that are kept in memory while the disk cannot be written; later ones are lost and counted."""
+CLOSING = 8
+"""Number of files that may wait to be flushed and closed."""
 _NAME = re.compile(r"journal-(\d{12})(?:-(\d+))?\.jsonl")
 
 
@@ -96,15 +99,20 @@ def read_journal(folder: Path, after: int = 0, found: Reading | None = None) -> 
     files = journal_files(folder)
     needed = [path for at, (_, path) in enumerate(files) if at + 1 == len(files) or files[at + 1][0] > after + 1]
     for path in needed:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    yield decode_line(line)
-                except ValueError:
-                    if line.endswith(b"\n") and line.strip():
-                        found.damaged.append(f"{path.name}, line {number}")
-                    elif line.strip():
-                        found.torn += 1
+        yield from read_file(path, found)
+
+
+def read_file(path: Path, found: Reading) -> Iterator[dict[str, Any]]:
+    """Yield the records of one file of a journal; lines that cannot be read are counted in `found` and skipped."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield decode_line(line)
+            except ValueError:
+                if line.endswith(b"\n") and line.strip():
+                    found.damaged.append(f"{path.name}, line {number}")
+                elif line.strip():
+                    found.torn += 1
 
 
 class Journal:
@@ -146,6 +154,7 @@ class Journal:
         self.path: Path | None = None
         self._waiting: deque[bytes] = deque()
         self._descriptor: int | None = None
+        self._closing: deque[int] = deque()
         self._size = 0
         self._next = 1
 
@@ -190,14 +199,11 @@ class Journal:
         assert self._descriptor is not None
         written = os.write(self._descriptor, line)
         if written < len(line):
-            # The line is cut off; it is written again as a whole, after a new line, when there is room.
-            self._descriptor_is_torn()
+            # The line is cut off. It is written again as a whole when there is room, to a new file, so that only the
+            # last line of a file can ever be cut off.
+            self._close_file()
             raise OSError(28, "no space left on device", str(self.path))
         self._size += written
-
-    def _descriptor_is_torn(self) -> None:
-        """Go on in a new file, so that only the last line of a file can ever be cut off."""
-        self._close_file()
 
     def _keep(self, line: bytes) -> None:
         if len(self._waiting) < WAITING:
@@ -251,7 +257,9 @@ class Journal:
         return (shown.st_dev, shown.st_ino) == (written.st_dev, written.st_ino)
 
     def sync(self) -> None:
-        """Flush to the disk; may run in a thread."""
+        """Flush to the disk, earlier files first; may run in a thread."""
+        while self._closing:
+            self._flush_oldest()
         descriptor = self._descriptor
         if descriptor is None:
             return
@@ -259,24 +267,36 @@ class Journal:
             copy = os.dup(descriptor)
         except OSError:
             return
-        try:
-            os.fsync(copy)
-        except OSError:
-            pass  # the next write reports it
-        finally:
-            os.close(copy)
+        _flush_and_close(copy)
+
+    def _flush_oldest(self) -> None:
+        # Two threads may come here at the same time.
+        with suppress(IndexError):
+            _flush_and_close(self._closing.popleft())
 
     def _close_file(self) -> None:
+        """Write no more to the file; the next `sync` flushes and closes it, so that the stream need not wait for it."""
         if self._descriptor is not None:
-            os.close(self._descriptor)
+            self._closing.append(self._descriptor)
             self._descriptor = None
+        if len(self._closing) > CLOSING:
+            self._flush_oldest()
 
     def close(self) -> None:
         """Write what has been waiting, flush, and close."""
         if self._waiting:
             self.retry()
-        self.sync()
         self._close_file()
+        self.sync()
+
+
+def _flush_and_close(descriptor: int) -> None:
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # the next write reports it
+    finally:
+        os.close(descriptor)
 
 
 def _words(error: OSError) -> str:

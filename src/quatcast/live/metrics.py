@@ -95,7 +95,6 @@ class Metrics:
         self._counters: dict[str, dict[Labels, float]] = {}
         self._gauges: dict[str, dict[Labels, float]] = {}
         self._histograms: dict[str, dict[Labels, Histogram]] = {}
-        self._help: dict[str, str] = {}
         self._size = 0
         self.is_ready = False
         self.why = "starting"
@@ -127,10 +126,6 @@ class Metrics:
         series, key = self._series(self._histograms, _full(name, "_seconds"), labels)
         if series is not None:
             series.setdefault(key, Histogram()).add(seconds)
-
-    def describe(self, name: str, text: str) -> None:
-        """Set the line of help that precedes a metric, by the name that the output has."""
-        self._help[_full(name)] = text
 
     def ready(self, is_ready: bool, why: str = "") -> None:
         """Say whether the service is ready to forecast, and why not."""
@@ -172,13 +167,13 @@ class Metrics:
 
     def text(self) -> str:
         """Return everything in the text format of Prometheus, version 0.0.4."""
-        lines = _lines("gauge", f"{PREFIX}ready", {(): float(self.is_ready)}, self._help)
+        lines = _lines("gauge", f"{PREFIX}ready", {(): float(self.is_ready)})
         for name, series in sorted(self._counters.items()):
-            lines += _lines("counter", name, series, self._help)
+            lines += _lines("counter", name, series)
         for name, series in sorted(self._gauges.items()):
-            lines += _lines("gauge", name, series, self._help)
+            lines += _lines("gauge", name, series)
         for name, histograms in sorted(self._histograms.items()):
-            lines += _head("histogram", name, self._help)
+            lines.append(f"# TYPE {name} histogram")
             for key, histogram in sorted(histograms.items()):
                 lines += _histogram_lines(name, key, histogram)
         return "\n".join(lines) + "\n"
@@ -233,15 +228,9 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
-def _head(kind: str, name: str, help_texts: Mapping[str, str]) -> list[str]:
-    text = help_texts.get(name)
-    note = [f"# HELP {name} " + text.replace("\\", r"\\").replace("\n", r"\n")] if text else []
-    return [*note, f"# TYPE {name} {kind}"]
-
-
-def _lines(kind: str, name: str, series: Mapping[Labels, float], help_texts: Mapping[str, str]) -> list[str]:
+def _lines(kind: str, name: str, series: Mapping[Labels, float]) -> list[str]:
     values = [f"{name}{_braces(key)} {_number(value)}" for key, value in sorted(series.items())]
-    return _head(kind, name, help_texts) + values
+    return [f"# TYPE {name} {kind}", *values]
 
 
 def _histogram_lines(name: str, key: Labels, histogram: Histogram) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,13 @@ class Replayed:
     unrecorded: int
     reading: Reading
 
+    def compare(self, made: ForecastFrame, known: ForecastRecord) -> None:
+        """Count a forecast that was computed again."""
+        if _equal(made, known):
+            self.equal += 1
+        else:
+            self.different.append(made.sequence)
+
     @property
     def same(self) -> bool:
         """Whether every recorded forecast was reproduced."""
@@ -54,26 +62,56 @@ def replay_session(folder: Path, build: Build = build_recommended) -> Replayed:
     """
     pipeline = Pipeline(read_settings(folder), build)
     result = Replayed(0, 0, [], 0, Reading())
-    recorded = read_forecasts(read_journal(folder))
-    waiting: dict[int, ForecastRecord] = {}
+    recorded = _Recorded(folder)
+    unmatched: dict[int, ForecastFrame] = {}
     for number, frame in read_frames(read_journal(folder, found=result.reading)):
         # A frame that cannot be read was not seen by a session that was recovered after it either.
         pipeline.frames = number - 1
         result.frames += 1
         for sample in pipeline.take(frame).samples:
-            made = pipeline.forecast(sample)
-            while sample.number not in waiting and (one := next(recorded, None)) is not None:
-                waiting[one.forecast.sequence] = one
-            known = waiting.pop(sample.number, None)
+            forecast = pipeline.forecast(sample)
+            known = recorded.find(sample.number, number)
             if known is None or not known.unlearnt:
                 pipeline.learn(None if known is None else known.limit)
+            made = pipeline.to_frame(forecast, sample, 0.0)
             if known is None:
-                result.unrecorded += 1
-            elif _equal(pipeline.to_frame(made, sample, 0.0), known):
-                result.equal += 1
+                unmatched[sample.number] = made
             else:
-                result.different.append(sample.number)
+                result.compare(made, known)
+    for known in recorded.rest():
+        late = unmatched.pop(known.forecast.sequence, None)
+        if late is not None:
+            result.compare(late, known)
+    result.unrecorded = len(unmatched)
+    result.different.sort()
     return result
+
+
+class _Recorded:
+    """The recorded forecasts of a session, read as far as they are needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._coming = read_forecasts(read_journal(folder))
+        self._waiting: dict[int, ForecastRecord] = {}
+        self._frame = 0
+
+    def find(self, number: int, frame: int) -> ForecastRecord | None:
+        """Return the forecast with a number, looking no further than the forecasts of a frame.
+
+        A forecast that is missing there may come later, if the session computed it again after a restart; see `rest`.
+        """
+        while number not in self._waiting and self._frame <= frame:
+            one = next(self._coming, None)
+            if one is None:
+                break
+            self._frame = max(self._frame, one.frame)
+            self._waiting[one.forecast.sequence] = one
+        return self._waiting.pop(number, None)
+
+    def rest(self) -> Iterator[ForecastRecord]:
+        """Yield the forecasts that were not asked for when they were due."""
+        yield from self._waiting.values()
+        yield from self._coming
 
 
 def _equal(made: ForecastFrame, known: ForecastRecord) -> bool:

@@ -13,7 +13,7 @@ import logging
 import math
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.garbage import Garbage
 from quatcast.live.grid import GridSample
+from quatcast.live.helpers import run_with_helpers
 from quatcast.live.hold import HOLD, hold_after
 from quatcast.live.metrics import Metrics
 from quatcast.live.pace import Pace, Turns
@@ -40,6 +41,8 @@ BEHIND_PERIODS, BEHIND = 1, 0.01
 from it, so that the service catches up instead of falling further behind."""
 CHECKPOINT = 10.0
 """Seconds between checkpoints."""
+AGAIN = 1.0
+"""Seconds after which a checkpoint that could not be written is tried again, if recovery is not possible without."""
 TURN = 0.002
 """Seconds after which a stream looks again whether another one has finished learning."""
 
@@ -152,17 +155,11 @@ class Service:
                 await stack.enter_async_context(self.source)
                 self.metrics.ready(False, "waiting for the first sample")
                 self._reader = asyncio.create_task(self._read())
-                helpers = [asyncio.create_task(self._tend())]
+                helpers = [asyncio.create_task(self._tend(), name="the journal and the counters")]
                 if self.source.realtime:
-                    helpers.append(asyncio.create_task(self._watch()))
-                try:
-                    with suppress(asyncio.CancelledError):
-                        await self._reader
-                finally:
-                    for helper in helpers:
-                        helper.cancel()
-                    await asyncio.gather(*helpers, return_exceptions=True)
-                    self._reader.cancel()
+                    helpers.append(asyncio.create_task(self._watch(), name="the watch for silence"))
+                # Without its watch the service would be silent where it has to say hold: it ends instead.
+                await run_with_helpers(self._reader, helpers, self.stop)
         finally:
             await self._end()
         return self.summary()
@@ -277,6 +274,7 @@ class Service:
                 by = made.sent_time + self.pipeline.settings.act_latency - made.target_time
                 made = replace(made, status=HOLD, reason=f"late by {by:.3g} s")
             self._send(made)
+            self._last = made
             self.metrics.observe("latency", made.sent_time - frame.received, stream=self._stream)
         await asyncio.sleep(0)
         limit = self._pace.limit if self.source.realtime else None
@@ -326,7 +324,6 @@ class Service:
             sink.send(made)
         if self.feed is not None:
             self.feed.publish(made)
-        self._last = made
         self.forecasts += 1
         self.holds += made.status == HOLD
         self.metrics.count("forecasts", stream=self._stream, status=made.status)
@@ -367,7 +364,8 @@ class Service:
                 await self.session.tend()
                 self.metrics.gauge("journal_failing", self.session.journal.failing, stream=self._stream)
                 self.metrics.gauge("journal_lost_lines", self.session.journal.lost, stream=self._stream)
-            for kind, n in self.source.refused.items():
+            # A copy: a thread of the source may add a kind meanwhile.
+            for kind, n in dict(self.source.refused).items():
                 self.metrics.count("messages_refused", n - self._refused.get(kind, 0), kind=kind, stream=self._stream)
                 self._refused[kind] = n
             self.metrics.gauge("samples_unchecked", self.source.unchecked, stream=self._stream)
@@ -380,8 +378,9 @@ class Service:
         session = self.session
         if session is None or session.saving:
             return
-        due = time.monotonic() - self._saved >= self.checkpoint_every
-        if due or (session.journal.interrupted and not session.journal.failing):
+        passed = time.monotonic() - self._saved
+        needed = session.journal.interrupted and not session.journal.failing
+        if passed >= self.checkpoint_every or (needed and (passed >= AGAIN or not session.failing)):
             self._saved = time.monotonic()
             session.begin_checkpoint(self.pipeline)
 

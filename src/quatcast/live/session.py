@@ -15,6 +15,7 @@ import asyncio
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from typing import Any
 from quatcast.checkpoint import Snapshot, read
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
-from quatcast.live.journal import ROTATE, Journal, Reading, journal_files, read_journal
+from quatcast.live.journal import ROTATE, Journal, Reading, journal_files, read_file, read_journal
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.records import event_line, forecast_line, frame_line, read_frames
 from quatcast.live.settings import LiveSettings
@@ -133,6 +134,11 @@ class Session:
     rotate
         Size in bytes from which on a new file of the journal is begun.
 
+    Attributes
+    ----------
+    failing
+        Whether the last attempt to write a checkpoint failed.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -164,7 +170,7 @@ class Session:
         self.journal = Journal(folder, trouble, rotate)
         self._told: tuple[tuple[str, ...], str] | None = None
         self._saving: asyncio.Task[None] | None = None
-        self._failing = False
+        self.failing = False
 
     def _describe(self) -> None:
         """Write the settings, or compare them with those of the session that is there."""
@@ -230,11 +236,21 @@ class Session:
                 if sample.number not in known:
                     made = pipeline.to_frame(forecast, sample, now())
                     added.append(forecast_line(made, number, recovered=True))
+        if recovery.last is None:
+            recovery.last = self._last_frame()
         recovery.torn, recovery.damaged = found.torn, tuple(found.damaged)
         if added:
             self.journal.open(pipeline.frames + 1)
             for line in added:
                 self.journal.append(line)
+
+    def _last_frame(self) -> Frame | None:
+        """Return the newest frame of the journal; its newest files hold none if the service was stopped before one."""
+        for _, path in reversed(journal_files(self.folder)):
+            last = deque(read_frames(read_file(path, Reading())), maxlen=1)
+            if last:
+                return last[0][1]
+        return None
 
     # Writing.
 
@@ -269,25 +285,31 @@ class Session:
     def begin_checkpoint(self, pipeline: Pipeline) -> None:
         """Copy the state of the pipeline now, and write it while the stream goes on; call it between two samples."""
         if not self.saving:
-            self.journal.interrupted = False
-            self._saving = asyncio.create_task(self._save(Snapshot(pipeline.tree()), pipeline.frames))
+            # Lines that are lost from now on need another checkpoint.
+            interrupted, self.journal.interrupted = self.journal.interrupted, False
+            self._saving = asyncio.create_task(self._save(Snapshot(pipeline.tree()), pipeline.frames, interrupted))
 
-    async def _save(self, snapshot: Snapshot, frames: int) -> None:
+    async def _save(self, snapshot: Snapshot, frames: int, interrupted: bool) -> None:
         for _ in snapshot.pack():
             await asyncio.sleep(0)
-        await asyncio.to_thread(self._write, snapshot, frames)
+        self._report(await asyncio.to_thread(self._write, snapshot, frames))
+        if self.failing:
+            self.journal.interrupted |= interrupted
 
     def checkpoint(self, pipeline: Pipeline) -> None:
         """Write a checkpoint at once, at the end of the stream."""
-        self._write(Snapshot(pipeline.tree(), copy=False), pipeline.frames)
+        self._report(self._write(Snapshot(pipeline.tree(), copy=False), pipeline.frames))
 
     async def finish_saving(self) -> None:
         """Wait until a checkpoint that is being written is finished."""
         if self._saving is not None:
             await self._saving
 
-    def _write(self, snapshot: Snapshot, frames: int) -> None:
-        """Write a checkpoint, and only then remove those that it replaces."""
+    def _write(self, snapshot: Snapshot, frames: int) -> Exception | None:
+        """Write a checkpoint, and only then remove those that it replaces; return the error if it fails.
+
+        It may run in a thread, and therefore tells nobody itself.
+        """
         path = self.folder / f"checkpoint-{frames:012d}.quatcast"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -297,13 +319,19 @@ class Session:
             for _, old in checkpoints(self.folder)[KEPT:]:
                 old.unlink(missing_ok=True)
         except (OSError, ValueError) as error:
-            if not self._failing:
+            return error
+        return None
+
+    def _report(self, error: Exception | None) -> None:
+        """Tell that checkpoints cannot be written any more, or that they can again."""
+        if error is not None:
+            if not self.failing:
                 self.trouble(f"no checkpoint can be written ({error}): the stream goes on, earlier checkpoints stay")
-            self._failing = self.journal.interrupted = True
+            self.failing = True
             return
-        if self._failing:
+        if self.failing:
             self.trouble("checkpoints can be written again")
-        self._failing = False
+        self.failing = False
 
     def close(self) -> None:
         """Close the journal and release the folder."""

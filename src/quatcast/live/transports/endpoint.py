@@ -14,24 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl
 
+from quatcast.live.protection import check_token, is_loopback
+
 TOKEN_VARIABLE = "QUATCAST_TOKEN"
 """Environment variable with the token, so that it need not be written into a URL."""
-SHORTEST_TOKEN = 16
-"""Smallest number of characters of a token."""
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach an address.
-
-    Examples
-    --------
-    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "192.168.1.5", "tracker")]
-    [True, True, True, False, False, False]
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 @dataclass(frozen=True)
@@ -181,11 +167,8 @@ def _token(given: Mapping[str, str], listens: bool, host: str) -> str:
     token = given.get("token", "")
     if not token and ("token" in given or (listens and not is_loopback(host))):
         token = os.environ.get(TOKEN_VARIABLE, "")
-    if token and (len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token):
-        raise ValueError(
-            f"token: expected at least {SHORTEST_TOKEN} ASCII characters without spaces, got {len(token)} characters; "
-            "python -c 'import secrets; print(secrets.token_urlsafe())' makes one"
-        )
+    if token:
+        check_token(token)
     return token
 
 

@@ -57,6 +57,9 @@ class PlayedSource(Source):
         1 for real time; 0 to yield frames as fast as they are taken.
     """
 
+    ordered: bool = False
+    """Whether all frames have numbers that increase, so that the search for one ends even if the frames do not."""
+
     def __init__(self, speed: float) -> None:
         self.speed, self.refused = speed, {}
         self.realtime = speed == 1
@@ -70,7 +73,7 @@ class PlayedSource(Source):
         """Close the recording."""
 
     def resume(self, last: Frame) -> None:
-        """Continue after a frame."""
+        """Continue after a frame; if the recording does not hold it, `frames` raises ValueError."""
         self._last = last
 
     @abstractmethod
@@ -79,32 +82,49 @@ class PlayedSource(Source):
 
     async def frames(self) -> AsyncIterator[Frame]:
         """Yield frames at the speed that was asked for."""
-        began, first = time.monotonic(), None
-        start = now()
-        for frame in self._rest():
-            if first is None:
-                first = frame.received
-                # Where times of arrival are made up, they continue those of the session.
-                start = start if self.realtime else first
+        began, start, first = time.monotonic(), now(), None
+        for number, frame in self._rest():
+            first = frame.received if first is None else first
             due = (frame.received - first) / self.speed if self.speed else 0.0
             wait = began + due - time.monotonic() if self.speed else 0.0
             await asyncio.sleep(max(0.0, wait))
             if self.realtime:
-                # A device whose clock is set like ours: after a restart its time has gone on.
-                yield replace(frame, received=now(), device_time=start + due)
+                # A device whose clock is set like ours: after a restart its time has gone on. Only the number then
+                # tells where the recording has to continue.
+                yield replace(frame, sequence=number, received=now(), device_time=start + due)
             else:
-                yield replace(frame, received=start + (frame.received - first))
+                yield frame
 
-    def _rest(self) -> Iterator[Frame]:
-        """Yield the frames after the one that was last taken, which its number tells, or else its time."""
+    def _rest(self) -> Iterator[tuple[int, Frame]]:
+        """Yield the frames after the one that was last taken, with their numbers or else their places.
+
+        Raises
+        ------
+        ValueError
+            If the recording does not hold the frame that was last taken.
+        """
         last = self._last
-        for frame in self.recorded():
-            if last is not None:
-                numbered = last.sequence is not None
-                if frame.sequence == last.sequence if numbered else frame.device_time == last.device_time:
-                    last = None
-                continue
-            yield frame
+        for place, frame in enumerate(self.recorded()):
+            number = place if frame.sequence is None else frame.sequence
+            if last is None:
+                yield number, frame
+            elif _is_same(last, frame, number):
+                last = None
+            elif self.ordered and (last.sequence is None or number > last.sequence):
+                break
+        if last is not None:
+            name = f"at {last.received:.6f} s" if last.sequence is None else f"number {last.sequence}"
+            raise ValueError(
+                f"source: the recording does not hold the last sample of the session ({name}), after which it would "
+                "continue; give the recording with which the session was begun, or another folder"
+            )
+
+
+def _is_same(last: Frame, frame: Frame, number: int) -> bool:
+    """Tell whether a recorded frame is the one that was last taken: by its number, or else by its times."""
+    if last.sequence is not None:
+        return number == last.sequence
+    return (frame.device_time, frame.received) == (last.device_time, last.received)
 
 
 class FileSource(PlayedSource):

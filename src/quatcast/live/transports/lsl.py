@@ -25,11 +25,12 @@ from quatcast.live.transports.base import Sink, Source, register_transport
 from quatcast.live.transports.limits import Backoff, Inbox, RateLimit
 from quatcast.live.transports.lsl_layout import Layout, Settings, forecast_layout, read_layout
 from quatcast.live.transports.optional import require
+from quatcast.safety.status import Status
 from quatcast.typing import Floats
 
 log = logging.getLogger("quatcast.live")
 
-STATUSES = ("warming up", "ok", "degraded", "hold")
+STATUSES = tuple(status.label for status in Status)
 """Labels of the status, in the order of their numbers in the stream."""
 BUFFER = 60
 """Seconds of samples that liblsl keeps while the service computes, or hundreds of samples of an irregular stream."""

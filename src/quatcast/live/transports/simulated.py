@@ -50,6 +50,8 @@ class SimulatedSource(PlayedSource):
     (30, ('lower abdomen', 'upper abdomen', 'chest'))
     """
 
+    ordered = True
+
     def __init__(
         self,
         stream: str,

@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 import threading
 from collections import Counter, deque
 from collections.abc import AsyncIterator
+from concurrent.futures import CancelledError
 from typing import BinaryIO, Self
 from urllib.parse import SplitResult
 
 from quatcast.live.clock import now
+from quatcast.live.fields import MAX_DIMENSIONS
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import Sink, Source, register_transport
@@ -37,16 +38,23 @@ class StdinSource(Source):
         Coordinates per channel of lines of numbers.
     file
         Where to read from; standard input if nothing is given.
+
+    Raises
+    ------
+    ValueError
+        If there are not 1 to 16 coordinates per channel.
     """
 
     def __init__(self, stream: str, dimensions: float = 3, file: BinaryIO | None = None) -> None:
+        if not 1 <= dimensions <= MAX_DIMENSIONS:
+            raise ValueError(f"stdin, dimensions: expected a number from 1 to {MAX_DIMENSIONS}, got {dimensions:g}")
         self.refused: Counter[str] = Counter()
         self._file = file or sys.stdin.buffer
         self._reader = LineReader(LineRules(stream, self.refused, int(dimensions)))
 
     async def __aenter__(self) -> Self:
         """Begin to read."""
-        self._queue: asyncio.Queue[Frame | None] = asyncio.Queue(WAITING)
+        self._queue: asyncio.Queue[Frame | Exception | None] = asyncio.Queue(WAITING)
         self._loop = asyncio.get_running_loop()
         # A thread that ends with the program: nothing can interrupt its reading.
         threading.Thread(target=self._read, daemon=True, name="stdin").start()
@@ -56,18 +64,31 @@ class StdinSource(Source):
         """Stop waiting for samples."""
 
     def _read(self) -> None:
-        """Read lines until the end; a full queue makes the sender wait."""
-        with contextlib.suppress(RuntimeError, ValueError):  # the loop or the file was closed
+        """Read lines until the end; whatever ends it is passed on, so that nobody waits for a thread that has gone."""
+        end: Exception | None = None
+        try:
             while line := self._file.readline(MAX_MESSAGE + 1):
                 frame = self._reader.read(line, now())
-                if frame is not None:
-                    asyncio.run_coroutine_threadsafe(self._queue.put(frame), self._loop).result()
-            asyncio.run_coroutine_threadsafe(self._queue.put(None), self._loop).result()
+                if frame is not None and not self._put(frame):
+                    return
+        except Exception as error:
+            end = None if self._file.closed else error
+        self._put(end)
+
+    def _put(self, one: Frame | Exception | None) -> bool:
+        """Queue a frame or the end, and return whether the loop still runs; a full queue makes the sender wait."""
+        try:
+            asyncio.run_coroutine_threadsafe(self._queue.put(one), self._loop).result()
+        except (RuntimeError, CancelledError):
+            return False
+        return True
 
     async def frames(self) -> AsyncIterator[Frame]:
         """Yield the samples until the end of the input."""
-        while (frame := await self._queue.get()) is not None:
-            yield frame
+        while (one := await self._queue.get()) is not None:
+            if isinstance(one, Exception):
+                raise one
+            yield one
 
 
 class StdoutSink(Sink):

@@ -19,8 +19,9 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
+from quatcast.live.protection import is_loopback
 from quatcast.live.transports.base import register_transport
-from quatcast.live.transports.endpoint import Endpoint, is_loopback, naming, parse_endpoint
+from quatcast.live.transports.endpoint import Endpoint, naming, parse_endpoint
 from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS
 from quatcast.live.transports.line_source import LineSource
 from quatcast.live.transports.lines import LINE_OPTIONS

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-MIN_TOKEN = 16
-"""Shortest token in characters."""
+from quatcast.live.protection import check_token, is_loopback
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,8 @@ class Access:
             raise ValueError(
                 f"token: expected one, because other machines can reach {self.host}; or listen on 127.0.0.1"
             )
-        if self.token is not None and not (len(self.token) >= MIN_TOKEN and _plain(self.token)):
-            raise ValueError(
-                f"token: expected at least {MIN_TOKEN} letters, digits, hyphens or underscores, got {len(self.token)} "
-                "characters; python -c 'import secrets; print(secrets.token_urlsafe())' makes one"
-            )
+        if self.token is not None:
+            check_token(self.token)
 
     def known_host(self, header: str | None) -> bool:
         """Whether the header Host names this server.
@@ -95,19 +91,6 @@ def secrets_of(headers: Mapping[str, str], cookies: Mapping[str, str], cookie: s
     return secret.strip() if kind.lower() == "bearer" else None, cookies.get(cookie)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address.
-
-    Examples
-    --------
-    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "example.org")]
-    [True, True, True, False, False]
-    """
-    if host.lower() == "localhost":
-        return True
-    return _is_address(host) and ipaddress.ip_address(host).is_loopback
-
-
 def _is_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
@@ -121,7 +104,3 @@ def _hostname(url: str) -> str:
         return (urlsplit(url).hostname or "").lower()
     except ValueError:
         return ""
-
-
-def _plain(token: str) -> bool:
-    return token.isascii() and all(letter.isalnum() or letter in "-_" for letter in token)

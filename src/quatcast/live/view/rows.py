@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.live.frames import ForecastFrame, PathPoint
+from quatcast.safety.status import SEVERITY, Status
 
 VERSION = 1
 """Version of the messages."""
-STATUSES = ("warming up", "ok", "degraded", "hold")
+STATUSES = tuple(status.label for status in Status)
 """Labels of the status by the number that a row has for it; any other label is sent as hold."""
-SERIOUSNESS = ("ok", "warming up", "degraded", "hold")
+SERIOUSNESS = tuple(status.label for status in SEVERITY)
 """The same labels, the most serious last."""
 MAX_CHANNELS = 64
 """Largest number of channels that the view shows; further channels are left out."""
@@ -141,7 +142,7 @@ def worse(one: str, other: str) -> str:
     >>> worse("ok", "warming up"), worse("degraded", "ok"), worse("ok", "splendid")
     ('warming up', 'degraded', 'hold')
     """
-    return max(one, other, key=SERIOUSNESS.index) if {one, other} <= {*STATUSES} else "hold"
+    return max(one, other, key=SERIOUSNESS.index) if {one, other} <= {*STATUSES} else Status.HOLD.label
 
 
 HEADER = np.dtype([("version", "<u4"), ("generation", "<u4")])

@@ -1,0 +1,100 @@
+"""Standard input and recordings as sources: how they end, and where they continue."""
+
+import asyncio
+import io
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streams import EPOCH, frame
+
+from quatcast.cli import run
+from quatcast.live.frames import Frame
+from quatcast.live.journal import read_journal
+from quatcast.live.records import frame_line, read_frames
+from quatcast.live.transports import Source, open_source
+from quatcast.live.transports.standard import StdinSource
+
+
+def play(source: Source) -> list[Frame]:
+    async def main() -> list[Frame]:
+        async with source, asyncio.timeout(5):
+            return [frame async for frame in source.frames()]
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("dimensions", ["0", "17", "20"])
+def test_standard_input_refuses_impossible_dimensions(dimensions: str) -> None:
+    with pytest.raises(ValueError, match=rf"stdin, dimensions: expected a number from 1 to 16, got {dimensions}"):
+        open_source(f"stdin:?dimensions={dimensions}", "chest")
+
+
+def test_standard_input_that_cannot_be_read_ends_the_stream_with_its_error() -> None:
+    class Broken(io.BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            if self.tell() > 10:
+                raise OSError(5, "input/output error")
+            return super().readline(size)
+
+    assert len(play(StdinSource("chest", file=io.BytesIO(b"1,2,3\n" * 4)))) == 4
+    with pytest.raises(OSError, match="input/output error"):
+        play(StdinSource("chest", file=Broken(b"1,2,3\n" * 4)))
+
+
+def record(path: Path, *, timed: bool, numbered: bool) -> Path:
+    """Write a journal of 20 frames at 50 Hz, as of a tracker that sends no times or no numbers."""
+    lines = []
+    for i in range(20):
+        one = frame(i, rate=50.0)
+        sent = (i if numbered else None, one.device_time if timed else None)
+        lines.append(frame_line(Frame(one.stream, *sent, one.received, one.values, one.names), i + 1, names=True))
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+@pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize("speed", [0, 1])
+def test_recording_continues_after_the_last_sample(tmp_path: Path, speed: int, timed: bool, numbered: bool) -> None:
+    """In real time as well, where the times of the recording are replaced by those of the clock."""
+    url = f"file:{record(tmp_path / 'walk.jsonl', timed=timed, numbered=numbered)}?speed={speed}"
+    whole = play(open_source(url, "chest"))
+    source = open_source(url, "chest")
+    source.resume(whole[7])
+    rest = play(source)
+    assert [one.sequence for one in rest] == [one.sequence for one in whole[8:]]
+    assert np.array_equal([one.values for one in rest], [one.values for one in whole[8:]])
+    source = open_source(url, "chest")
+    source.resume(whole[-1])
+    assert play(source) == []
+
+
+def test_endless_simulation_is_not_searched_for_ever() -> None:
+    whole = play(open_source("simulated:?speed=0&seconds=5&loss=0.5", "chest"))
+    numbers = {one.sequence for one in whole}
+    lost = next(i for i in range(40) if i not in numbers)
+    for last in (frame(lost), replace(frame(0), sequence=None)):
+        source = open_source("simulated:?speed=0&loss=0.5", "chest")
+        source.resume(last)
+        with pytest.raises(ValueError, match="does not hold the last sample of the session"):
+            play(source)
+
+
+def test_session_is_not_continued_with_another_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("quatcast"), "handlers", [])  # the command sets them
+    monkeypatch.setattr(logging.getLogger("quatcast"), "propagate", False)
+    recording = record(tmp_path / "walk.jsonl", timed=True, numbered=False)
+    words = ["--rate", "50", "--record", str(tmp_path / "session")]
+    assert run(["live", f"file:{recording}?speed=0", *words]) == 0
+    assert run(["live", f"file:{recording}?speed=0", *words]) == 0  # nothing is left
+    recording.write_bytes(recording.read_bytes().splitlines(keepends=True)[0])
+    capsys.readouterr()
+    assert run(["live", f"file:{recording}?speed=0", *words]) == 2
+    *_, last = capsys.readouterr().err.splitlines()
+    assert f"does not hold the last sample of the session (at {EPOCH + 19 / 50 + 0.004:.6f} s)" in last
+    assert len(list(read_frames(read_journal(tmp_path / "session")))) == 20

@@ -195,6 +195,8 @@ def test_masked_entries_none_and_nullable_numbers_are_missing(truth):
     listed = truth[61].tolist()
     listed[0][1] = None
     assert guarded.update(listed).replaced.tolist() == [True, False, False]
+    listed[0] = None
+    assert guarded.update(listed).replaced.tolist() == [True, False, False]
 
 
 class Table:

@@ -247,6 +247,11 @@ def _as_array(given: Any) -> NDArray[Any]:
         return np.where(np.ma.getmaskarray(given), np.nan, given.data.astype(float))
     if hasattr(given, "to_numpy"):
         return np.asarray(given.to_numpy(dtype=float, na_value=np.nan))
+    if isinstance(given, list | tuple) and any(row is None for row in given):
+        # A channel that is missing as a whole.
+        widths = {len(row) for row in given if isinstance(row, list | tuple)}
+        if len(widths) == 1:
+            given = [[None] * max(widths) if row is None else row for row in given]
     array = np.asarray(given)
     if array.dtype == object and all(value is None or isinstance(value, Real) for value in array.flat):
         return array.astype(float)

@@ -138,6 +138,8 @@ class Guarded(OnlineForecaster):
         self.forecaster, self.rate, self.level = forecaster, rate, level
         self.horizon = forecaster.horizon
         self.gate = gate or Gate(rate)
+        if isinstance(names, str) or (names is not None and len(set(names)) < len(names)):
+            raise ValueError(f"names: expected a list of different names, got {names!r}")
         self.names = None if names is None else tuple(names)
         self.space, self._space = space, find_space(space, rate)
         whole = [h / rate for h in horizons_of(forecaster)]
@@ -258,6 +260,8 @@ class Guarded(OnlineForecaster):
         step = (state.time - before) * self.rate
         if abs(step - 1.0) <= STRAY:
             return ""
+        if step < 0:
+            return f"sample {before - state.time:.3g} s before the last one instead of {1 / self.rate:.3g} s after it"
         return f"sample {state.time - before:.3g} s after the last one instead of {1 / self.rate:.3g} s"
 
     def learn(self) -> None:

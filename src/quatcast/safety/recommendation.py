@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 
 import numpy as np
 
@@ -68,9 +69,14 @@ def recommended(
     >>> forecast.position.shape, forecast.radius.shape, forecast.status.label, forecast.reason
     ((3, 3), (3,), 'ok', '')
     """
-    if not (math.isfinite(rate) and rate > 0):
+    if isinstance(rate, bool) or not isinstance(rate, Real) or not (math.isfinite(rate) and rate > 0):
         raise ValueError(f"rate: expected a positive sampling rate in Hz, got {rate!r}")
-    seconds = np.atleast_1d(np.asarray(horizon, dtype=float))
+    try:
+        if any(isinstance(one, bool | str) for one in np.ravel(np.asarray(horizon, dtype=object))):
+            raise TypeError
+        seconds = np.atleast_1d(np.asarray(horizon, dtype=float))
+    except (TypeError, ValueError):
+        raise ValueError(f"horizon: expected seconds, a number or a list of numbers, got {horizon!r}") from None
     samples = seconds * rate
     if seconds.ndim > 1 or not seconds.size or not (np.isfinite(samples) & (samples > 0) & (samples <= LONGEST)).all():
         raise ValueError(f"horizon: expected seconds above 0 and at most {LONGEST / rate:g} s, got {horizon!r}")

@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 
 from quatcast.data.contents import Contents, Track, join_poses
+from quatcast.data.numbering import UNEVEN, number
 from quatcast.data.options import Options
 from quatcast.data.recording import Recording
 from quatcast.data.style import FileStyle
@@ -19,8 +20,6 @@ MAX_FILL_FACTOR = 2
 """Limit for the number of samples of a recording per row of its file; if more are missing, the times are wrong."""
 SAME_RATE = 0.02
 """Relative difference up to which two sampling rates agree."""
-UNEVEN = 0.01
-"""Share of uneven steps from which a recording is resampled."""
 REPEATED = 0.1
 """Share of rows that may repeat the time of the row before."""
 
@@ -179,14 +178,14 @@ def _even(
             f"uneven times ({timing.sentence()}): resampled to {rate:.6g} Hz; each value is interpolated "
             "between the rows before and after it, and known with the latter"
         )
-        times, values = resample(times, values, rate)
+        times, values = resample(times, values, rate, np.diff(number(times)) > 1)
         values = _normalised(values, tracks)
         return times, values, rate, timing, contents.style
     if timing.gaps:
         notes.append(
             f"gaps: {timing.missing} samples are missing in {timing.gaps} gaps of up to {timing.longest:.3g} s"
         )
-    times, values = insert_missing(times, values, timing.rate)
+    times, values = insert_missing(times, values, number(times))
     return times, values, rate, timing, contents.style
 
 

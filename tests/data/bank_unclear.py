@@ -84,4 +84,9 @@ UNCLEAR = [
         "counter_called_t", table("t,x,y,z", lambda t: (f"{10 * t:.0f}", *position(t))), ("--ignore 't'", "the rate")
     ),
     Unclear("excel_workbook", b"PK\x03\x04" + bytes(100), ("an Excel workbook",), "xlsx"),
+    Unclear(
+        "euler_angles",
+        table("time,head_roll,head_pitch,head_yaw", xyz),
+        ("Euler angles (head_roll, head_pitch, head_yaw)", "not read", "qw, qx, qy, qz", "--columns 'head_roll,"),
+    ),
 ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from quatcast.data.contents import Contents, Track
 from quatcast.data.formats.cells import Rows, open_table, read_rows
-from quatcast.data.headers import NOT_COORDINATES, Group, find_groups, incomplete
+from quatcast.data.headers import NOT_COORDINATES, Group, euler_angles, find_groups, incomplete
 from quatcast.data.options import Options
 from quatcast.data.rotations import UNIT_NORM, are_unit, norms_of
 from quatcast.data.style import FileStyle
@@ -21,6 +21,11 @@ from quatcast.typing import Floats
 
 DAY = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d[-/.]\d{4}")
 """A date without a time of day, which tells nothing about the sampling."""
+
+EULER_ADVICE = (
+    "convert them to quaternions in columns qw, qx, qy, qz, with the order of rotations of your system (for example "
+    "with scipy.spatial.transform.Rotation.from_euler)"
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,10 @@ def _plan(
             f"got {options.dimensions}; leave it out, or name the columns (columns=…, --columns …)"
         )
     used = {i for group in groups for i in group.at}
-    rest = [names[i] or f"number {i + 1}" for i in range(len(names)) if i not in used and i != time]
+    if angles := euler_angles([names[i] for i in free if i not in used]):
+        notes.append(f"Euler angles are not read: {', '.join(angles)}; {EULER_ADVICE}")
+    others = [i for i in range(len(names)) if i not in used and i != time and names[i] not in angles]
+    rest = [names[i] or f"number {i + 1}" for i in others]
     if rest:
         notes.append(f"ignored columns: {', '.join(rest)}")
     return Plan(groups, time, frame)
@@ -105,6 +113,12 @@ def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], optio
     """Return the error for a header without coordinates, with the option to give."""
     left = [names[i] for i in free]
     size = options.dimensions or 3
+    if angles := euler_angles(left):
+        listed = ",".join(angles[:3])
+        return ValueError(
+            f"{path}: expected positions or quaternions, got Euler angles ({', '.join(angles)}), which are not read; "
+            f"{EULER_ADVICE}, or read them as plain numbers, columns=['{listed}'] (--columns '{listed}')"
+        )
     if pairs := incomplete(left):
         channel = next(iter(pairs.values()))
         return ValueError(

@@ -113,8 +113,14 @@ def read_all(
     *,
     rate: float | None = None,
     channels: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    time: str | None = None,
+    time_unit: str | None = None,
     unit: str | None = None,
     space: str | None = None,
+    dimensions: int | None = None,
+    encoding: str | None = None,
     name: str | None = None,
     group: str = "",
 ) -> list[Recording]:
@@ -134,7 +140,7 @@ def read_all(
     [Recording('imu-position', 5 samples, 1 channels, 3-D, 50 Hz),
      Recording('imu-orientation', 5 samples, 1 channels, orientations, 50 Hz)]
     """
-    options = Options(rate=rate, channels=channels, unit=unit, space=space)
+    options = Options(rate, channels, columns, ignore, time, time_unit, unit, space, dimensions, encoding)
     return assemble(read_contents(Path(path), options), options, name=name, group=group, several=True)
 
 

@@ -309,4 +309,19 @@ TABLES = [
         options={"columns": ["turn=roll,pitch,yaw"]},
         channels=("turn",),
     ),
+    Case("minutes", table("time [min],x,y,z", lambda t: (f"{t / 60:.12f}", *position(t)))),
+    Case("minutes_after_an_underscore", table("t_min,x,y,z", lambda t: (f"{t / 60:.12f}", *position(t)))),
+    Case("minutes_as_a_name", table("Minutes,x,y,z", lambda t: (f"{t / 60:.12f}", *position(t)))),
+    Case("hours", table("elapsed (h),x,y,z", lambda t: (f"{t / 3600:.14f}", *position(t)))),
+    Case(
+        "minutes_given",
+        table("clock,x,y,z", lambda t: (f"{t / 60:.12f}", *position(t))),
+        options={"time_unit": "min"},
+    ),
+    Case(
+        "unknown_unit_of_times",
+        table("time [ticks],x,y,z", xyz),
+        options={"time": "time [ticks]"},
+        notes=("the unit 'ticks' is not known, read as seconds",),
+    ),
 ]

@@ -12,7 +12,7 @@ Dimensions = Annotated[int | None, Option(help="Columns per channel, 3 or 4.")]
 Columns = Annotated[list[str] | None, Option(help="Columns of a channel, such as hip=a,b,c; once per channel.")]
 Ignore = Annotated[list[str] | None, Option(help="Columns to ignore, separated by commas.")]
 Time = Annotated[str | None, Option("--time", help="Column of times, by name or number.")]
-TimeUnit = Annotated[str | None, Option(help="Unit of the times: s, ms, us or ns.")]
+TimeUnit = Annotated[str | None, Option(help="Unit of the times: s, ms, us, ns, min or h.")]
 Space = Annotated[str | None, Option(help="position, vector, orientation or pose: read only these.")]
 Encoding = Annotated[str | None, Option(help="Encoding of the file, if it is not UTF-8.")]
 

@@ -63,7 +63,7 @@ def read(
     time
         The column of times of a text table.
     time_unit
-        Unit of the times: "s", "ms", "us" or "ns".
+        Unit of the times: "s", "ms", "us", "ns", "min" or "h".
     unit
         Unit of all channels, "mm", or of single ones, "hip=mm,angle=deg".
     space

@@ -89,4 +89,20 @@ UNCLEAR = [
         table("time,head_roll,head_pitch,head_yaw", xyz),
         ("Euler angles (head_roll, head_pitch, head_yaw)", "not read", "qw, qx, qy, qz", "--columns 'head_roll,"),
     ),
+    Unclear(
+        "long_table",
+        table("time,marker,x,y,z", lambda t: (t, "A", *position(t))) + table("", lambda t: (t, "B", *position(t, 1))),
+        ("a long table", "'marker' (A, B)", "A.x, A.y, A.z, B.x", "table.pivot(index='time', columns='marker')"),
+    ),
+    Unclear(
+        "long_table_by_time",
+        "time,id,x,y,z\n" + "".join(f"{k / 10},{i},1,{k},{i}\n" for k in range(40) for i in range(3)),
+        ("a long table", "'id' (0, 1, 2)"),
+    ),
+    Unclear(
+        "long_table_of_frames",
+        "frame,tool,x,y,z\n" + "".join(f"{k},{tool},1,{k},2\n" for k in range(40) for tool in ("probe", "bone")),
+        ("a long table", "'tool' (probe, bone)", "index='frame'"),
+        options={"rate": 10.0},
+    ),
 ]

@@ -23,6 +23,8 @@ SAME_RATE = 0.02
 REPEATED = 0.1
 """Share of rows that may repeat the time of the row before."""
 
+_ADVICE = "ignore the column (ignore=…, --ignore …) and give the rate in Hz (rate=…, --rate …)"
+
 
 def assemble(contents: Contents, options: Options, *, name: str | None, group: str, several: bool) -> list[Recording]:
     """Return the recordings of a file, one for each kind of channels; only one if `several` is false."""
@@ -200,7 +202,7 @@ def _increasing(contents: Contents, times: Floats, values: Floats, notes: list[s
         row = int(wrong[0])
         where = f", line {contents.lines[row]}" if contents.lines else f", row {row + 1}"
         where += f", {contents.time_column}" if contents.time_column else ""
-        many = " (many rows repeat a time; ignore the column and give the rate)" if repeated.mean() > REPEATED else ""
+        many = f" (many rows repeat a time: it is too coarse; {_ADVICE})" if repeated.mean() > REPEATED else ""
         raise ValueError(f"{contents.path}{where}: expected increasing times, got {times[row]}{many}")
     if repeated.any():
         notes.append(f"{int(repeated.sum())} rows repeat the time of the row before and are ignored")

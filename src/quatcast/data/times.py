@@ -18,8 +18,8 @@ NAMES = frozenset({
     "time", "times", "t", "timestamp", "timestamps", "time stamp", "ts", "stamp", "seconds", "second", "secs", "sec",
     "elapsed", "elapsed time", "time elapsed", "relative time", "unix", "unix time", "epoch", "utc", "datetime",
     "date time", "date", "clock", "host time", "hosttime", "device time", "devicetime", "sample time", "msec", "usec",
-    "nsec", "milliseconds", "millis", "microseconds", "nanoseconds", "minutes", "hours", "zeit", "temps", "tiempo", "header.stamp",
-    "field.header.stamp", "sampletimefine", "utctime", "unixtime", "system time",
+    "nsec", "milliseconds", "millis", "microseconds", "nanoseconds", "minutes", "hours", "zeit", "temps", "tiempo",
+    "header.stamp", "field.header.stamp", "sampletimefine", "utctime", "unixtime", "system time",
 })  # fmt: skip
 """Names of columns of times, in lower case, with blanks instead of underscores."""
 

@@ -113,6 +113,11 @@ def read_rows(path: Path, table: Rows, wanted: list[int], time: int | None) -> R
     return table
 
 
+def texts_of(path: Path, table: Rows, at: int) -> list[str]:
+    """Return the texts of one column, for the rows that `read_rows` has read."""
+    return [cells[at].strip() for _, cells in _cells(path, table) if any(map(str.strip, cells))]
+
+
 def _value(path: Path, number: int, at: int, cell: str, table: Rows) -> float:
     """Return the value of a cell: NaN if it is missing."""
     text = cell.strip()

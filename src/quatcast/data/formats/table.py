@@ -11,6 +11,7 @@ import numpy as np
 
 from quatcast.data.contents import Contents, Track
 from quatcast.data.formats.cells import Rows, open_table, read_rows
+from quatcast.data.formats.long import refuse_long
 from quatcast.data.headers import NOT_COORDINATES, Group, euler_angles, find_groups, incomplete
 from quatcast.data.options import Options
 from quatcast.data.rotations import UNIT_NORM, are_unit, norms_of
@@ -66,6 +67,10 @@ def read(path: Path, options: Options) -> Contents:
     rows = read_rows(path, table, wanted, time)
     times, style = _times(path, rows, names, time, options, table.style, notes)
     at = {column: i for i, column in enumerate(wanted)}
+    counted = rows.values[:, at[plan.frame]] if plan.frame is not None else None
+    if (clock := times if times is not None else counted) is not None:
+        key = time if time is not None else plan.frame or 0
+        refuse_long(path, rows, clock, key, [i for i in range(len(names)) if i not in at and i != time])
     if times is None and plan.frame is not None and options.rate is not None:
         times, style = _count(rows.values[:, at[plan.frame]], names[plan.frame], options.rate, style, notes)
     tracks = []

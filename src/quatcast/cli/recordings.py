@@ -22,7 +22,7 @@ def list_() -> None:
     from quatcast.cli.terminal import print_table
     from quatcast.data import sources
 
-    rows = [[s.name, s.title, "to be downloaded" if s.needs_download() else "available"] for s in sources()]
+    rows = [[s.name, s.title, s.state] for s in sources()]
     rows.append(["FILE", "a text table, or an export of a motion capture or navigation system", ""])
     print_table("Data sources", ["name", "description", "state"], rows, words=3)
 

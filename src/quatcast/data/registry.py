@@ -51,6 +51,8 @@ class Source:
         Reference to cite when the recordings are used, or an empty string.
     needs_download
         Function that returns whether `load()` would download files. By default a source never downloads anything.
+    needs_copy
+        Function that returns whether files must be copied by hand before `load()` finds them without a folder.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Source:
     load: Loader
     citation: str = ""
     needs_download: Callable[[], bool] = lambda: False
+    needs_copy: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[\w-]+", self.name):
@@ -75,6 +78,13 @@ class Source:
             raise ValueError(f"title: expected one line of text for source {self.name!r}, got {self.title!r}")
         if not callable(self.load):
             raise ValueError(f"load: expected a function for source {self.name!r}, got {self.load!r}")
+
+    @property
+    def state(self) -> str:
+        """Whether the recordings are available, to be downloaded, or to be copied by hand."""
+        if self.needs_copy():
+            return "to be copied by hand"
+        return "to be downloaded" if self.needs_download() else "available"
 
     @property
     def module(self) -> str:

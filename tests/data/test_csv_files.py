@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from quatcast.data import Recording, read_csv, write_csv
+from quatcast.data import Recording, read, read_csv, write_csv
 
 
 def table(tmp_path: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -155,3 +155,30 @@ def test_times_that_skip_too_many_samples_are_refused(tmp_path):
     file.write_text("time,a.x,a.y,a.z\n0,0,0,0\n0.1,0,0,0\n0.2,0,0,0\n9,0,0,0\n")
     with pytest.raises(ValueError, match=r"far\.csv: expected times that skip .*, got 87 missing between 0\.2 and 9 s"):
         read_csv(file)
+
+
+def test_the_column_of_times_can_be_given_by_its_number(tmp_path):
+    path = table(tmp_path, "a,b,c,d\n0.0,1,2,3\n0.1,1,2,3\n0.2,1,2,3\n")
+    for time in (1, np.int64(1), "1", "a"):
+        assert read(path, time=time, columns=["b,c,d"]).rate == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time": 0}, r"time: expected a column of table\.csv \(time, x, y, z\), got '0'"),
+        ({"time": 9}, r"time: expected a column of table\.csv \(time, x, y, z\), got '9'"),
+        ({"time": 1.5}, r"time: expected the name of a column, or its number from 1, got 1\.5"),
+        ({"rate": "10"}, "rate: expected a positive number of Hz, got '10'"),
+        ({"rate": True}, "rate: expected a positive number of Hz, got True"),
+        ({"dimensions": "3"}, "dimensions: expected 3 or 4, got '3'"),
+        ({"time_unit": ["ms"]}, r"time_unit: expected a text, got \['ms'\]"),
+        ({"encoding": 8}, "encoding: expected a text, got 8"),
+        ({"columns": [1, 2, 3]}, r"columns: expected a list of names, got \[1, 2, 3\]"),
+        ({"ignore": 1}, "ignore: expected a list of names, got 1"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused(options, message, tmp_path):
+    path = table(tmp_path, "time,x,y,z\n0.0,1,2,3\n0.1,1,2,3\n")
+    with pytest.raises(ValueError, match=message):
+        read(path, **options)

@@ -32,7 +32,7 @@ def read(
     channels: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
-    time: str | None = None,
+    time: str | int | None = None,
     time_unit: str | None = None,
     unit: str | None = None,
     space: str | None = None,
@@ -61,7 +61,7 @@ def read(
     ignore
         Columns of a text table to ignore.
     time
-        The column of times of a text table.
+        The column of times of a text table, by its name, or by its number from 1.
     time_unit
         Unit of the times: "s", "ms", "us", "ns", "min" or "h".
     unit
@@ -115,7 +115,7 @@ def read_all(
     channels: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
-    time: str | None = None,
+    time: str | int | None = None,
     time_unit: str | None = None,
     unit: str | None = None,
     space: str | None = None,

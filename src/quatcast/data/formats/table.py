@@ -199,7 +199,7 @@ def _by_number(
 
 def _time_column(path: Path, table: Rows, options: Options, ignored: frozenset[int], notes: list[str]) -> int | None:
     if options.time is not None:
-        return _index(path, table.names, options.time, "time")
+        return _index(path, table.names, str(options.time), "time")
     names, first = table.names, table.first
     candidates = [
         i

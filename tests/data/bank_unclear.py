@@ -105,4 +105,22 @@ UNCLEAR = [
         ("a long table", "'tool' (probe, bone)", "index='frame'"),
         options={"rate": 10.0},
     ),
+    Unclear(
+        "column_used_twice",
+        table("time,a,b,c", xyz),
+        ("columns: expected each column once, got 'a', which is used twice",),
+        options={"columns": ["hip=2,2,2"]},
+    ),
+    Unclear(
+        "column_of_two_channels",
+        table("time,a,b,c,d", lambda t: (*xyz(t), 1.0)),
+        ("columns: expected each column once, got 'b', which is used twice",),
+        options={"columns": ["hip=a,b,c", "knee=b,c,d"]},
+    ),
+    Unclear(
+        "column_of_times_as_a_coordinate",
+        table("time,a,b,c", xyz),
+        ("got 'time', which is the column of the times", "--ignore 'time'"),
+        options={"columns": ["hip=time,a,b"]},
+    ),
 ]

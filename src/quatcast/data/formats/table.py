@@ -89,7 +89,7 @@ def _plan(
     frame = next((i for i, name in enumerate(names) if name.strip().lower() in ("frame", "frames")), None)
     frame = None if frame in skip else frame
     if options.columns:
-        return Plan(_given(path, names, options), time)
+        return Plan(_distinct(names, _given(path, names, options), time), time)
     if not table.has_header:
         return Plan(_by_number(path, table, options, time, skip, notes), time)
     groups = find_groups(names, frozenset(skip))
@@ -170,6 +170,19 @@ def _given(path: Path, names: Sequence[str], options: Options) -> list[Group]:
             stored = tuple(part[k] for k in found[0].at) if complete else tuple(part)
             known = replace(found[0], at=stored, name=name or found[0].name) if complete else None
             groups.append(known or Group(name, stored, part=name or None))
+    return groups
+
+
+def _distinct(names: Sequence[str], groups: list[Group], time: int | None) -> list[Group]:
+    """Refuse channels that use a column twice, or that of the times."""
+    used: set[int] = set() if time is None else {time}
+    for i in (i for group in groups for i in group.at):
+        if i in used:
+            name = names[i] or str(i + 1)
+            what = "the column of the times" if i == time else "used twice"
+            advice = f"; to use it as a coordinate, give ignore={[name]} (--ignore {name!r}) and the rate"
+            raise ValueError(f"columns: expected each column once, got {name!r}, which is {what}{advice * (i == time)}")
+        used.add(i)
     return groups
 
 

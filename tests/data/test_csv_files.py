@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from quatcast.data import Recording, read, read_csv, write_csv
+from quatcast.data.assembly import LARGEST
+from quatcast.forecasting import contract
 
 
 def table(tmp_path: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -182,3 +184,11 @@ def test_arguments_of_the_wrong_kind_are_refused(options, message, tmp_path):
     path = table(tmp_path, "time,x,y,z\n0.0,1,2,3\n0.1,1,2,3\n")
     with pytest.raises(ValueError, match=message):
         read(path, **options)
+
+
+def test_values_that_no_system_measures_are_missing_and_said(tmp_path):
+    assert LARGEST == contract.LARGEST
+    path = table(tmp_path, "time,x,y,z\n0.0,1e300,2,3\n0.1,1e9,2,3\n0.2,1,-2e9,3\n")
+    recording = read(path)
+    np.testing.assert_array_equal(np.argwhere(np.isnan(recording.positions)), [[0, 0, 0], [2, 0, 1]])
+    assert recording.notes == ("2 values beyond ±1e+09, such as 1e+300, are no measurements and count as missing",)

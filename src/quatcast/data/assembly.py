@@ -23,6 +23,8 @@ SAME_RATE = 0.02
 REPEATED = 0.1
 """Share of rows that may repeat the time of the row before."""
 
+LARGEST = 1e9
+"""Largest coordinate that counts as a measurement, also for forecasters; the squares of larger ones could overflow."""
 _ADVICE = "ignore the column (ignore=…, --ignore …) and give the rate in Hz (rate=…, --rate …)"
 
 
@@ -115,7 +117,7 @@ def _mixed(contents: Contents, kinds: list[list[Track]]) -> ValueError:
 def _recording(
     contents: Contents, options: Options, tracks: list[Track], name: str, group: str, notes: list[str]
 ) -> Recording:
-    values = np.hstack([track.values for track in tracks])
+    values = _measurable(np.hstack([track.values for track in tracks]), notes)
     times, values, rate, timing, style = _even(contents, options, tracks, values, notes)
     columns = tuple(name for track in tracks for name in track.columns)
     places = [place for track in tracks for place in track.places]
@@ -134,6 +136,19 @@ def _recording(
         timing=timing,
         notes=tuple(notes),
     )
+
+
+def _measurable(values: Floats, notes: list[str]) -> Floats:
+    """Return the values; those that are too large for a measurement are missing, with a note."""
+    wrong = np.abs(values) > LARGEST
+    if not wrong.any():
+        return values
+    row, column = np.argwhere(wrong)[0]
+    notes.append(
+        f"{int(wrong.sum())} values beyond ±{LARGEST:g}, such as {values[row, column]:g}, are no measurements and "
+        "count as missing"
+    )
+    return np.where(wrong, np.nan, values)
 
 
 def _units(contents: Contents, tracks: list[Track], options: Options) -> tuple[str, ...]:

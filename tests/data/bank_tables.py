@@ -264,7 +264,7 @@ TABLES = [
         "excel_separator_and_empty_rows",
         "sep=;\n" + table("time;hip.x;hip.y;hip.z", xyz, ";") + ";;;\n;;;\n",
         **HIP,
-        notes=("1 lines above the header ignored",),
+        notes=("1 line above the header ignored",),
     ),
     Case(
         "euroc_imu",

@@ -191,4 +191,4 @@ def test_values_that_no_system_measures_are_missing_and_said(tmp_path):
     path = table(tmp_path, "time,x,y,z\n0.0,1e300,2,3\n0.1,1e9,2,3\n0.2,1,-2e9,3\n")
     recording = read(path)
     np.testing.assert_array_equal(np.argwhere(np.isnan(recording.positions)), [[0, 0, 0], [2, 0, 1]])
-    assert recording.notes == ("2 values beyond ±1e+09, such as 1e+300, are no measurements and count as missing",)
+    assert recording.notes == ("values beyond ±1e+09 count as missing: 2 of them, such as 1e+300",)

@@ -80,7 +80,7 @@ def test_repeated_times_are_left_out_and_said(tmp_path: Path) -> None:
     times = np.sort(np.concatenate([np.arange(100) / 10, [2.0, 5.0]]))
     recording = read(written(tmp_path / "a.csv", times))
     assert len(recording) == 100
-    assert recording.notes == ("2 rows repeat the time of the row before and are ignored",)
+    assert recording.notes == ("2 rows repeat the time of the row before; ignored",)
 
 
 @pytest.mark.parametrize(("rate", "fits"), [(10.0, True), (10.1, True), (9.0, False), (100.0, False), (1.0, False)])
@@ -166,3 +166,12 @@ def test_steps_that_vary_by_themselves_are_no_gaps(spread: float) -> None:
     timing = measure(times)
     assert timing.missing == 0
     assert timing.rate == pytest.approx(699 / (times[-1] - times[0]), rel=0.02)
+
+
+def test_one_of_a_thing_is_in_the_singular(tmp_path: Path) -> None:
+    recording = read(written(tmp_path / "a.csv", np.delete(np.arange(100) / 10, 30)))
+    assert recording.notes == ("gaps: 1 sample is missing in 1 gap of up to 0.2 s",)
+    assert "1 gap of up to 0.2 s, 1 sample missing" in recording.timing.sentence()
+    assert repr(recording) == "Recording('a', 100 samples, 1 channel, 3-D, 10 Hz)"
+    with pytest.raises(ValueError, match="space: expected an orientation in"):
+        read(tmp_path / "a.csv", space="orientation")

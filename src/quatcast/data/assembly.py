@@ -14,6 +14,7 @@ from quatcast.data.options import Options
 from quatcast.data.recording import Recording
 from quatcast.data.style import FileStyle
 from quatcast.data.timing import Timing, insert_missing, measure, resample
+from quatcast.data.wording import counted
 from quatcast.typing import Floats
 
 MAX_FILL_FACTOR = 2
@@ -91,7 +92,10 @@ def _by_space(contents: Contents, tracks: list[Track], options: Options) -> list
     kept = [track for track in tracks if track.space == options.space]
     if not kept:
         found = ", ".join(f"{track.name} ({track.space})" for track in tracks)
-        raise ValueError(f"space: expected a {options.space} in {contents.path.name}, got {found or 'no channels'}")
+        article = "an" if options.space == "orientation" else "a"
+        raise ValueError(
+            f"space: expected {article} {options.space} in {contents.path.name}, got {found or 'no channels'}"
+        )
     return kept
 
 
@@ -145,8 +149,7 @@ def _measurable(values: Floats, notes: list[str]) -> Floats:
         return values
     row, column = np.argwhere(wrong)[0]
     notes.append(
-        f"{int(wrong.sum())} values beyond ±{LARGEST:g}, such as {values[row, column]:g}, are no measurements and "
-        "count as missing"
+        f"values beyond ±{LARGEST:g} count as missing: {int(wrong.sum())} of them, such as {values[row, column]:g}"
     )
     return np.where(wrong, np.nan, values)
 
@@ -200,7 +203,8 @@ def _even(
         return times, values, rate, timing, contents.style
     if timing.gaps:
         notes.append(
-            f"gaps: {timing.missing} samples are missing in {timing.gaps} gaps of up to {timing.longest:.3g} s"
+            f"gaps: {counted(timing.missing, 'sample', 'is', 'are')} missing in {counted(timing.gaps, 'gap')} of up to "
+            f"{timing.longest:.3g} s"
         )
     times, values = insert_missing(times, values, number(times))
     return times, values, rate, timing, contents.style
@@ -220,7 +224,7 @@ def _increasing(contents: Contents, times: Floats, values: Floats, notes: list[s
         many = f" (many rows repeat a time: it is too coarse; {_ADVICE})" if repeated.mean() > REPEATED else ""
         raise ValueError(f"{contents.path}{where}: expected increasing times, got {times[row]}{many}")
     if repeated.any():
-        notes.append(f"{int(repeated.sum())} rows repeat the time of the row before and are ignored")
+        notes.append(f"{counted(int(repeated.sum()), 'row', 'repeats', 'repeat')} the time of the row before; ignored")
         return times[~repeated], values[~repeated]
     return times, values
 

@@ -61,7 +61,7 @@ class Source:
     ...     return [Recording("still", np.zeros((100, 1, 3)), np.arange(100) / 10, rate=10.0)]
     >>> source = Source("still", "one marker that does not move", load)
     >>> source.load()
-    [Recording('still', 100 samples, 1 channels, 3-D, 10 Hz)]
+    [Recording('still', 100 samples, 1 channel, 3-D, 10 Hz)]
     """
 
     name: str
@@ -112,7 +112,7 @@ def register_source(source: Source) -> None:
     ...     return [chaotic("lorenz", samples=500)]
     >>> register_source(Source("lorenz-500", "500 samples of the Lorenz system", load))
     >>> find_source("lorenz-500").load()
-    [Recording('lorenz', 500 samples, 1 channels, 3-D, 20 Hz)]
+    [Recording('lorenz', 500 samples, 1 channel, 3-D, 20 Hz)]
     """
     _sources.register(source)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quatcast.data.numbering import OFF, number, slope
+from quatcast.data.wording import counted
 from quatcast.typing import Bools, Floats
 
 NICE = 1e-7
@@ -52,7 +53,8 @@ class Timing:
         """Describe the timing in words."""
         text = f"{self.rate:.6g} Hz measured, jitter {1e3 * self.jitter:.3g} ms ({self.jitter * self.rate:.1%})"
         if self.gaps:
-            text += f", {self.gaps} gaps of up to {self.longest:.3g} s, {self.missing} samples missing"
+            text += f", {counted(self.gaps, 'gap')} of up to {self.longest:.3g} s"
+            text += f", {counted(self.missing, 'sample')} missing"
         return text + ("" if self.gaps else ", no gaps")
 
 

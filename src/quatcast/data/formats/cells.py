@@ -17,6 +17,7 @@ from quatcast.data.style import FileStyle
 from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, Line, clean, lines_of, unescape_cell
 from quatcast.data.times import UNIT_WORDS, is_time_cell
 from quatcast.data.units import ANGLES, LENGTHS
+from quatcast.data.wording import counted
 from quatcast.typing import Floats
 
 COMMENTS = ("#", "%", "//")
@@ -148,7 +149,7 @@ def _begin(
     notes = []
     lines = len(above) - (kind == "yes") - bool(any(units))
     if lines > 0:
-        notes.append(f"{lines} lines above the header ignored")
+        notes.append(f"{counted(lines, 'line')} above the header ignored")
     names = [clean(unescape_cell(name.strip())) for name in names]
     style = replace(style, header=kind)
     has_header = kind != "no"

@@ -18,6 +18,7 @@ from quatcast.data.rotations import UNIT_NORM, are_unit, norms_of
 from quatcast.data.style import FileStyle
 from quatcast.data.times import UNIT_WORDS, convert, is_time_cell, time_unit
 from quatcast.data.units import split_unit
+from quatcast.data.wording import counted
 from quatcast.typing import Floats
 
 DAY = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d[-/.]\d{4}")
@@ -139,8 +140,8 @@ def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], optio
         )
     listed = f" ({', '.join(left)})" if left else ""
     return ValueError(
-        f"{path}: expected {size} columns of positions per channel, got {len(left)} columns{listed} in all; name the "
-        "columns CHANNEL.x, CHANNEL.y, …"
+        f"{path}: expected {size} columns of positions per channel, got {counted(len(left), 'column')}{listed} in all; "
+        "name the columns CHANNEL.x, CHANNEL.y, …"
     )
 
 
@@ -199,13 +200,14 @@ def _by_number(
     size = options.dimensions or 3
     if not free or len(free) % size:
         raise ValueError(
-            f"{path}: expected {size} columns of positions per channel, got {len(free)} columns in all and no header; "
-            "give the number of dimensions, 3 or 4 (--dimensions 4), the number of the column of times (--time 1), or "
-            "the columns of the channels (--columns 2,3,4)"
+            f"{path}: expected {size} columns of positions per channel, got {counted(len(free), 'column')} in all and "
+            "no header; give the number of dimensions, 3 or 4 (--dimensions 4), the number of the column of times "
+            "(--time 1), or the columns of the channels (--columns 2,3,4)"
         )
     count = len(free) // size
     notes.append(
-        f"no header: columns {free[0] + 1} to {free[-1] + 1} are read as {count} channels of {size} coordinates"
+        f"no header: columns {free[0] + 1} to {free[-1] + 1} are read as {counted(count, 'channel')} of {size} "
+        "coordinates"
     )
     return _in_order(free, size)
 

@@ -53,6 +53,7 @@ def test_advice_can_be_followed(
     assert run(COMMANDS[command]) == 2
     assert advice in capfd.readouterr().err
     assert run([*COMMANDS[command], *options]) == 0, capfd.readouterr().err
+    assert command != "compare" or "Computed 1 run." in capfd.readouterr().out
 
 
 def test_commands_have_the_same_options() -> None:

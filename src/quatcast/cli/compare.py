@@ -115,6 +115,7 @@ def _run(settings: Settings, how: dict[str, Any], report: bool, mixed: bool, wis
     from quatcast.algebra.backend import place
     from quatcast.cli.plugins import FILES
     from quatcast.cli.terminal import Interrupted, ProgressDisplay, say
+    from quatcast.data.wording import counted
     from quatcast.evaluation import Store, Workers, compare, dask, find_predictor, load, local
     from quatcast.evaluation.metrics import error_unit
     from quatcast.evaluation.report.tolerance import tolerances
@@ -150,7 +151,9 @@ def _run(settings: Settings, how: dict[str, Any], report: bool, mixed: bool, wis
             if report:
                 _time(store, recordings)
             _summary(store)
-            say(f"Computed {count} runs." if count else "All runs were stored already; nothing was computed.")
+            say(
+                f"Computed {counted(count, 'run')}." if count else "All runs were stored already; nothing was computed."
+            )
             say(f"Report: {_report(store, folder, wishes)}" if report else f"Results: {store.path}")
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; results are stored in {folder}; the same command resumes") from None

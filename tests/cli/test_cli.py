@@ -234,7 +234,11 @@ def test_an_interval_is_shown_where_recordings_were_run_more_than_once() -> None
 
 def test_data_commands(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["data", "list"]) == 0
-    assert "to be downloaded" in capfd.readouterr().out
+    states = {line.split()[1]: line for line in capfd.readouterr().out.splitlines() if len(line.split()) > 2}
+    assert "available" in states["simulated"]
+    assert "to be downloaded" in states["extmarker"]
+    assert "to be copied by hand" in states["broad"]
+    assert "to be copied by hand" in states["tumours"]
     assert run(["data", "simulate", "--out", "made", "--seconds", "20", "--dropouts", "0.1"]) == 0
     files = sorted(Path("made").iterdir())
     assert len(files) == 9

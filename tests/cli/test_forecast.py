@@ -76,7 +76,7 @@ def test_forecast_has_a_default_and_takes_missing_samples(folder: Path, capfd: p
     assert run(["forecast", "gap.csv"]) == 0
     said = capfd.readouterr()
     assert "by persistence" in said.out
-    assert "35 samples are missing in 1 gaps" in said.err
+    assert "35 samples are missing in 1 gap " in said.err
     assert len(list(folder.glob("gap-*-causal-0.5s.csv"))) == 1
 
 
@@ -188,7 +188,7 @@ def test_times_of_other_units_and_uneven_ones(folder: Path, capfd: pytest.Captur
         (["walk.csv", "--channels", "knee"], "channels: expected some of hip in walk.csv, got 'knee'"),
         (["walk.csv", "--figure", "docx"], "--figure: expected some of html, svg, pdf, png, or none, got 'docx'"),
         (["walk.csv", "--space", "curved"], "space: expected one of position, vector, orientation, pose, got 'curved'"),
-        (["walk.csv", "--time-unit", "min"], "time_unit: expected one of s, ms, us, ns, got 'min'"),
+        (["walk.csv", "--time-unit", "weeks"], "time_unit: expected one of s, ms, us, ns, min, h, got 'weeks'"),
         (
             ["walk.csv", "--encoding", "morse"],
             "encoding: expected a known encoding such as utf-8 or latin-1, got 'morse'",

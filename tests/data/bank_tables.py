@@ -264,7 +264,7 @@ TABLES = [
         "excel_separator_and_empty_rows",
         "sep=;\n" + table("time;hip.x;hip.y;hip.z", xyz, ";") + ";;;\n;;;\n",
         **HIP,
-        notes=("1 lines above the header ignored",),
+        notes=("1 line above the header ignored",),
     ),
     Case(
         "euroc_imu",
@@ -277,5 +277,51 @@ TABLES = [
         units=("rad s^-1", "m s^-2"),
         space="vector",
         notes=("since 1970",),
+    ),
+    Case(
+        "ndi_tool",
+        table("Time,Q0,Qx,Qy,Qz,Tx,Ty,Tz,Error", lambda t: (*wxyz(t), *position(t), 0.1)),
+        channels=("pose",),
+        space="pose",
+        columns=("Q0", "Qx", "Qy", "Qz", "Tx", "Ty", "Tz"),
+        notes=("one pose", "ignored columns: Error"),
+    ),
+    Case(
+        "ndi_tools_with_prefix",
+        table(
+            "Time,Tool1 Tx [mm],Tool1 Ty [mm],Tool1 Tz [mm],Tool1 Q0,Tool1 Qx,Tool1 Qy,Tool1 Qz,Tool1 Error,"
+            "Tool2 Tx [mm],Tool2 Ty [mm],Tool2 Tz [mm],Tool2 Q0,Tool2 Qx,Tool2 Qy,Tool2 Qz,Tool2 Error",
+            lambda t: (*xyz(t), *quaternion(t), 0.1, *position(t, 1), *quaternion(t), 0.1),
+        ),
+        channels=("Tool1", "Tool2"),
+        units=("mm", "mm"),
+        space="pose",
+        notes=("one pose", "ignored columns: Tool1 Error, Tool2 Error"),
+    ),
+    Case(
+        "euler_angles_beside_a_position",
+        table("time,x,y,z,roll [deg],pitch [deg],yaw [deg]", lambda t: (*xyz(t), 1.0, 2.0, 3.0)),
+        notes=("Euler angles are not read: roll [deg], pitch [deg], yaw [deg]", "qw, qx, qy, qz"),
+    ),
+    Case(
+        "euler_angles_as_numbers",
+        table("time,roll,pitch,yaw", xyz),
+        options={"columns": ["turn=roll,pitch,yaw"]},
+        channels=("turn",),
+    ),
+    Case("minutes", table("time [min],x,y,z", lambda t: (f"{t / 60:.12f}", *position(t)))),
+    Case("minutes_after_an_underscore", table("t_min,x,y,z", lambda t: (f"{t / 60:.12f}", *position(t)))),
+    Case("minutes_as_a_name", table("Minutes,x,y,z", lambda t: (f"{t / 60:.12f}", *position(t)))),
+    Case("hours", table("elapsed (h),x,y,z", lambda t: (f"{t / 3600:.14f}", *position(t)))),
+    Case(
+        "minutes_given",
+        table("clock,x,y,z", lambda t: (f"{t / 60:.12f}", *position(t))),
+        options={"time_unit": "min"},
+    ),
+    Case(
+        "unknown_unit_of_times",
+        table("time [ticks],x,y,z", xyz),
+        options={"time": "time [ticks]"},
+        notes=("the unit 'ticks' is not known, read as seconds",),
     ),
 ]

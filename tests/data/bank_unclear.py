@@ -84,4 +84,43 @@ UNCLEAR = [
         "counter_called_t", table("t,x,y,z", lambda t: (f"{10 * t:.0f}", *position(t))), ("--ignore 't'", "the rate")
     ),
     Unclear("excel_workbook", b"PK\x03\x04" + bytes(100), ("an Excel workbook",), "xlsx"),
+    Unclear(
+        "euler_angles",
+        table("time,head_roll,head_pitch,head_yaw", xyz),
+        ("Euler angles (head_roll, head_pitch, head_yaw)", "not read", "qw, qx, qy, qz", "--columns 'head_roll,"),
+    ),
+    Unclear(
+        "long_table",
+        table("time,marker,x,y,z", lambda t: (t, "A", *position(t))) + table("", lambda t: (t, "B", *position(t, 1))),
+        ("a long table", "'marker' (A, B)", "A.x, A.y, A.z, B.x", "table.pivot(index='time', columns='marker')"),
+    ),
+    Unclear(
+        "long_table_by_time",
+        "time,id,x,y,z\n" + "".join(f"{k / 10},{i},1,{k},{i}\n" for k in range(40) for i in range(3)),
+        ("a long table", "'id' (0, 1, 2)"),
+    ),
+    Unclear(
+        "long_table_of_frames",
+        "frame,tool,x,y,z\n" + "".join(f"{k},{tool},1,{k},2\n" for k in range(40) for tool in ("probe", "bone")),
+        ("a long table", "'tool' (probe, bone)", "index='frame'"),
+        options={"rate": 10.0},
+    ),
+    Unclear(
+        "column_used_twice",
+        table("time,a,b,c", xyz),
+        ("columns: expected each column once, got 'a', which is used twice",),
+        options={"columns": ["hip=2,2,2"]},
+    ),
+    Unclear(
+        "column_of_two_channels",
+        table("time,a,b,c,d", lambda t: (*xyz(t), 1.0)),
+        ("columns: expected each column once, got 'b', which is used twice",),
+        options={"columns": ["hip=a,b,c", "knee=b,c,d"]},
+    ),
+    Unclear(
+        "column_of_times_as_a_coordinate",
+        table("time,a,b,c", xyz),
+        ("got 'time', which is the column of the times", "--ignore 'time'"),
+        options={"columns": ["hip=time,a,b"]},
+    ),
 ]

@@ -3,11 +3,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from quatcast.data import Recording, read_csv, write_csv
+from quatcast.data import Recording, read, read_csv, write_csv
+from quatcast.data.assembly import LARGEST
+from quatcast.forecasting import contract
 
 
 def table(tmp_path: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -37,6 +39,8 @@ def recordings(draw):
 @settings(deadline=None, max_examples=150)
 @given(recording=recordings())
 def test_a_written_recording_is_read_back_exactly(recording, tmp_path_factory):
+    # Four columns of norm 1 would be taken for an orientation.
+    assume(recording.dimensions == 3 or not (np.abs(np.linalg.norm(recording.positions, axis=-1) - 1) < 0.1).any())
     path = tmp_path_factory.mktemp("csv") / "table.csv"
     write_csv(recording, path)
     again = read_csv(path)
@@ -153,3 +157,38 @@ def test_times_that_skip_too_many_samples_are_refused(tmp_path):
     file.write_text("time,a.x,a.y,a.z\n0,0,0,0\n0.1,0,0,0\n0.2,0,0,0\n9,0,0,0\n")
     with pytest.raises(ValueError, match=r"far\.csv: expected times that skip .*, got 87 missing between 0\.2 and 9 s"):
         read_csv(file)
+
+
+def test_the_column_of_times_can_be_given_by_its_number(tmp_path):
+    path = table(tmp_path, "a,b,c,d\n0.0,1,2,3\n0.1,1,2,3\n0.2,1,2,3\n")
+    for time in (1, np.int64(1), "1", "a"):
+        assert read(path, time=time, columns=["b,c,d"]).rate == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time": 0}, r"time: expected a column of table\.csv \(time, x, y, z\), got '0'"),
+        ({"time": 9}, r"time: expected a column of table\.csv \(time, x, y, z\), got '9'"),
+        ({"time": 1.5}, r"time: expected the name of a column, or its number from 1, got 1\.5"),
+        ({"rate": "10"}, "rate: expected a positive number of Hz, got '10'"),
+        ({"rate": True}, "rate: expected a positive number of Hz, got True"),
+        ({"dimensions": "3"}, "dimensions: expected 3 or 4, got '3'"),
+        ({"time_unit": ["ms"]}, r"time_unit: expected a text, got \['ms'\]"),
+        ({"encoding": 8}, "encoding: expected a text, got 8"),
+        ({"columns": [1, 2, 3]}, r"columns: expected a list of names, got \[1, 2, 3\]"),
+        ({"ignore": 1}, "ignore: expected a list of names, got 1"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused(options, message, tmp_path):
+    path = table(tmp_path, "time,x,y,z\n0.0,1,2,3\n0.1,1,2,3\n")
+    with pytest.raises(ValueError, match=message):
+        read(path, **options)
+
+
+def test_values_that_no_system_measures_are_missing_and_said(tmp_path):
+    assert LARGEST == contract.LARGEST
+    path = table(tmp_path, "time,x,y,z\n0.0,1e300,2,3\n0.1,1e9,2,3\n0.2,1,-2e9,3\n")
+    recording = read(path)
+    np.testing.assert_array_equal(np.argwhere(np.isnan(recording.positions)), [[0, 0, 0], [2, 0, 1]])
+    assert recording.notes == ("values beyond ±1e+09 count as missing: 2 of them, such as 1e+300",)

@@ -80,7 +80,7 @@ def test_repeated_times_are_left_out_and_said(tmp_path: Path) -> None:
     times = np.sort(np.concatenate([np.arange(100) / 10, [2.0, 5.0]]))
     recording = read(written(tmp_path / "a.csv", times))
     assert len(recording) == 100
-    assert recording.notes == ("2 rows repeat the time of the row before and are ignored",)
+    assert recording.notes == ("2 rows repeat the time of the row before; ignored",)
 
 
 @pytest.mark.parametrize(("rate", "fits"), [(10.0, True), (10.1, True), (9.0, False), (100.0, False), (1.0, False)])
@@ -102,3 +102,76 @@ def test_measured_rate(rate: float, jitter: float, seed: int) -> None:
     assert timing.rate == pytest.approx(rate, rel=1e-3)
     assert timing.jitter == pytest.approx(jitter * np.sqrt(2 / 3) / rate, rel=0.2, abs=1e-8)
     assert (timing.gaps, timing.uneven) == (0, 0.0)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    rate=st.floats(1.0, 250.0),
+    jitter=st.floats(0.0, 0.4),
+    blocks=st.lists(st.tuples(st.integers(10, 680), st.integers(1, 12)), max_size=8),
+    seed=st.integers(0, 9999),
+)
+def test_jitter_neither_changes_the_rate_nor_hides_or_makes_gaps(
+    rate: float, jitter: float, blocks: list[tuple[int, int]], seed: int
+) -> None:
+    index = np.arange(700)
+    times = (index + np.random.default_rng(seed).uniform(-jitter, jitter, 700)) / rate
+    there = np.ones(700, dtype=bool)
+    for start, length in blocks:
+        there[start : start + length] = False
+    skipped = np.diff(index[there]) - 1
+    timing = measure(times[there])
+    assert timing.rate == pytest.approx(rate, rel=5e-3)
+    assert abs(timing.missing - skipped.sum()) <= (skipped > 0).sum()
+    assert blocks or timing.gaps == 0
+
+
+@pytest.mark.parametrize("jitter", [0.3, 0.4])
+def test_jitter_makes_no_missing_samples(jitter: float, tmp_path: Path) -> None:
+    times = (np.arange(700) + np.random.default_rng(1).uniform(-jitter, jitter, 700)) / 10 + 0.1
+    recording = read(written(tmp_path / "a.csv", times))
+    assert recording.rate == pytest.approx(10.0, rel=1e-3)
+    assert abs(len(recording) - 700) <= 1
+    assert not np.isnan(recording.positions).any()
+    assert "no gaps" in recording.notes[0]
+
+
+def test_missing_samples_are_found_among_jitter(tmp_path: Path) -> None:
+    times = (np.arange(700) + np.random.default_rng(2).uniform(-0.4, 0.4, 700)) / 10 + 0.1
+    recording = read(written(tmp_path / "a.csv", np.delete(times, [200, *range(400, 405)])))
+    assert (recording.timing.gaps, recording.timing.missing) == (2, 6)
+    lost = recording.times[np.isnan(recording.positions[:, 0, 0])]
+    assert set(np.round(10 * (lost - 0.1)).astype(int)) <= {*range(199, 202), *range(399, 406)}
+    assert 4 <= len(lost) <= 8
+
+
+@pytest.mark.parametrize("missing", [(), (300, 301)])
+def test_a_clock_with_coarse_ticks_gives_the_true_rate(missing: tuple[int, ...], tmp_path: Path) -> None:
+    """At 60 Hz, ticks of 15.6 ms look like 64.1 Hz with every sixteenth sample missing."""
+    index = np.delete(np.arange(700), missing)
+    recording = read(written(tmp_path / "a.csv", np.floor(index / 60 / 0.0156) * 0.0156))
+    assert recording.rate == pytest.approx(60.0, rel=1e-3)
+    assert recording.timing.missing == len(missing)
+
+
+def test_even_times_with_samples_missing_at_random_are_no_coarse_clock() -> None:
+    index = np.flatnonzero(np.random.default_rng(0).random(700) > 0.05)
+    timing = measure(index / 10)
+    assert (timing.rate, timing.missing) == (10.0, index[-1] - index[0] + 1 - len(index))
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.15])
+def test_steps_that_vary_by_themselves_are_no_gaps(spread: float) -> None:
+    times = np.cumsum(np.random.default_rng(0).normal(0.1, 0.1 * spread, 700))
+    timing = measure(times)
+    assert timing.missing == 0
+    assert timing.rate == pytest.approx(699 / (times[-1] - times[0]), rel=0.02)
+
+
+def test_one_of_a_thing_is_in_the_singular(tmp_path: Path) -> None:
+    recording = read(written(tmp_path / "a.csv", np.delete(np.arange(100) / 10, 30)))
+    assert recording.notes == ("gaps: 1 sample is missing in 1 gap of up to 0.2 s",)
+    assert "1 gap of up to 0.2 s, 1 sample missing" in recording.timing.sentence()
+    assert repr(recording) == "Recording('a', 100 samples, 1 channel, 3-D, 10 Hz)"
+    with pytest.raises(ValueError, match="space: expected an orientation in"):
+        read(tmp_path / "a.csv", space="orientation")

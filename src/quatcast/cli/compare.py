@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from quatcast.cli import reading
+
 if TYPE_CHECKING:
     from quatcast.data import Recording
     from quatcast.evaluation.metrics import Estimate
@@ -26,6 +28,13 @@ def compare(
     rate: Annotated[list[str] | None, Option(help="Hz, if a file has no times; or PATTERN=Hz for some files.")] = None,
     unit: Annotated[list[str] | None, Option(help="Unit, or PATTERN=UNIT for some files or channels.")] = None,
     channels: Annotated[list[str] | None, Option(help="Channels to use, separated by commas.")] = None,
+    dimensions: reading.Dimensions = None,
+    columns: reading.Columns = None,
+    ignore: reading.Ignore = None,
+    time_column: reading.Time = None,
+    time_unit: reading.TimeUnit = None,
+    space: reading.Space = None,
+    encoding: reading.Encoding = None,
     groups: Annotated[
         list[str] | None, Option(help="NAME=PATTERN, or `folder` for the folders of the files; may be repeated.")
     ] = None,
@@ -89,14 +98,24 @@ def compare(
         "max_runs": max_runs,
     }
     given = {key: value for key, value in options.items() if value is not None}
+    how = reading.given(
+        columns=columns,
+        ignore=ignore,
+        time=time_column,
+        time_unit=time_unit,
+        space=space,
+        dimensions=dimensions,
+        encoding=encoding,
+    )
     wishes = {"title": title, "anonymise": anonymise, "tolerance": tolerance, "figures": figures}
-    _run(Settings.read(settings, **given) if settings else Settings.of(given), report, mixed, wishes)
+    _run(Settings.read(settings, **given) if settings else Settings.of(given), how, report, mixed, wishes)
 
 
-def _run(settings: Settings, report: bool, mixed: bool, wishes: dict[str, Any]) -> None:
+def _run(settings: Settings, how: dict[str, Any], report: bool, mixed: bool, wishes: dict[str, Any]) -> None:
     from quatcast.algebra.backend import place
     from quatcast.cli.plugins import FILES
     from quatcast.cli.terminal import Interrupted, ProgressDisplay, say
+    from quatcast.data.wording import counted
     from quatcast.evaluation import Store, Workers, compare, dask, find_predictor, load, local
     from quatcast.evaluation.metrics import error_unit
     from quatcast.evaluation.report.tolerance import tolerances
@@ -116,6 +135,7 @@ def _run(settings: Settings, report: bool, mixed: bool, wishes: dict[str, Any]) 
         units=settings.units,
         channels=settings.channels,
         groups=settings.groups,
+        reading=how,
     )
     check_needs(recordings, settings)
     check(recordings, settings)
@@ -131,7 +151,9 @@ def _run(settings: Settings, report: bool, mixed: bool, wishes: dict[str, Any]) 
             if report:
                 _time(store, recordings)
             _summary(store)
-            say(f"Computed {count} runs." if count else "All runs were stored already; nothing was computed.")
+            say(
+                f"Computed {counted(count, 'run')}." if count else "All runs were stored already; nothing was computed."
+            )
             say(f"Report: {_report(store, folder, wishes)}" if report else f"Results: {store.path}")
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted; results are stored in {folder}; the same command resumes") from None

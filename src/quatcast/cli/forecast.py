@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from quatcast.cli import reading
 from quatcast.cli.known_faults import SENTINEL, VALID, without_known_faults
 from quatcast.safety.status import GuardedForecasts
 
@@ -32,18 +33,16 @@ def forecast(
     ] = None,
     labels: Annotated[str, Option(help="causal, or lookahead, which is impossible in a live system.")] = "causal",
     seed: Annotated[int, Option(help="Seed of the initial weights.", min=0)] = 0,
-    rate: Annotated[float | None, Option(help="Samples per second, if the file has no times.")] = None,
-    dimensions: Annotated[int | None, Option(help="Columns per channel, 3 or 4.")] = None,
-    channels: Annotated[list[str] | None, Option(help="Channels to read, separated by commas.")] = None,
-    columns: Annotated[
-        list[str] | None, Option(help="Columns of a channel, such as hip=a,b,c; once per channel.")
-    ] = None,
-    ignore: Annotated[list[str] | None, Option(help="Columns to ignore, separated by commas.")] = None,
-    time_column: Annotated[str | None, Option("--time", help="Column of times, by name or number.")] = None,
-    time_unit: Annotated[str | None, Option(help="Unit of the times: s, ms, us or ns.")] = None,
-    unit: Annotated[str | None, Option(help="Unit of all channels, mm, or of some, hip=mm,turn=deg.")] = None,
-    space: Annotated[str | None, Option(help="position, vector, orientation or pose: read only these.")] = None,
-    encoding: Annotated[str | None, Option(help="Encoding of the file, if it is not UTF-8.")] = None,
+    rate: reading.Rate = None,
+    dimensions: reading.Dimensions = None,
+    channels: reading.Channels = None,
+    columns: reading.Columns = None,
+    ignore: reading.Ignore = None,
+    time_column: reading.Time = None,
+    time_unit: reading.TimeUnit = None,
+    unit: reading.Unit = None,
+    space: reading.Space = None,
+    encoding: reading.Encoding = None,
     sentinel: Annotated[list[str] | None, Option(help=SENTINEL)] = None,
     valid: Annotated[list[str] | None, Option(help=VALID)] = None,
     figure: Annotated[str, Option(help="Formats of the figure, separated by commas: html, svg, pdf, png.")] = "html",
@@ -69,12 +68,11 @@ def forecast(
         raise ValueError(f"--labels: expected {' or '.join(chosen.labels)} for {chosen.name}, got {labels!r}")
     rule: Labels = "causal" if labels == "causal" else "lookahead"
     configuration = {**chosen.usual, **_settings(chosen, set_ or [])}
-    recording = read(
-        file,
+    options = reading.given(
         rate=rate,
-        channels=_words(channels),
+        channels=channels,
         columns=columns,
-        ignore=_words(ignore) or (),
+        ignore=ignore,
         time=time_column,
         time_unit=time_unit,
         unit=unit,
@@ -82,6 +80,7 @@ def forecast(
         dimensions=dimensions,
         encoding=encoding,
     )
+    recording = read(file, **options)
     _introduce(recording)
     recording = without_known_faults(recording, sentinel or [], valid or [])
     if horizon > recording.duration:

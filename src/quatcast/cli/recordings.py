@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from quatcast.cli import reading
+
 if TYPE_CHECKING:
     from quatcast.data import Recording
 
@@ -20,7 +22,7 @@ def list_() -> None:
     from quatcast.cli.terminal import print_table
     from quatcast.data import sources
 
-    rows = [[s.name, s.title, "to be downloaded" if s.needs_download() else "available"] for s in sources()]
+    rows = [[s.name, s.title, s.state] for s in sources()]
     rows.append(["FILE", "a text table, or an export of a motion capture or navigation system", ""])
     print_table("Data sources", ["name", "description", "state"], rows, words=3)
 
@@ -59,6 +61,16 @@ def simulate(
 def show(
     data: Annotated[list[str], Argument(help="Names of data sources, or files.")],
     data_dir: Annotated[str | None, Option(help="Folder of the files of the source, instead of a download.")] = None,
+    rate: reading.Rate = None,
+    dimensions: reading.Dimensions = None,
+    channels: reading.Channels = None,
+    columns: reading.Columns = None,
+    ignore: reading.Ignore = None,
+    time_column: reading.Time = None,
+    time_unit: reading.TimeUnit = None,
+    unit: reading.Unit = None,
+    space: reading.Space = None,
+    encoding: reading.Encoding = None,
 ) -> None:
     """Print the contents of recordings, and what the reader assumed about files."""
     import sys
@@ -69,10 +81,23 @@ def show(
     from quatcast.evaluation import load
     from quatcast.evaluation.run.recordings import is_source
 
+    options = reading.given(
+        rate=rate,
+        channels=channels,
+        columns=columns,
+        ignore=ignore,
+        time=time_column,
+        time_unit=time_unit,
+        unit=unit,
+        space=space,
+        dimensions=dimensions,
+        encoding=encoding,
+    )
     rows = []
     for name in data:
         known = is_source(name) or not Path(name).is_file()
-        for recording in load(name, data_dir=data_dir, progress=True) if known else read_all(name):
+        found = load(name, data_dir=data_dir, progress=True, reading=options) if known else read_all(name, **options)
+        for recording in found:
             rows.append(_row(recording))
             for note in recording.notes:
                 print(f"quatcast: note: {one_line(recording.name)}: {one_line(note)}", file=sys.stderr)

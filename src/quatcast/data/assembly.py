@@ -9,20 +9,24 @@ from itertools import count
 import numpy as np
 
 from quatcast.data.contents import Contents, Track, join_poses
+from quatcast.data.numbering import UNEVEN, number
 from quatcast.data.options import Options
 from quatcast.data.recording import Recording
 from quatcast.data.style import FileStyle
 from quatcast.data.timing import Timing, insert_missing, measure, resample
+from quatcast.data.wording import counted
 from quatcast.typing import Floats
 
 MAX_FILL_FACTOR = 2
 """Limit for the number of samples of a recording per row of its file; if more are missing, the times are wrong."""
 SAME_RATE = 0.02
 """Relative difference up to which two sampling rates agree."""
-UNEVEN = 0.01
-"""Share of uneven steps from which a recording is resampled."""
 REPEATED = 0.1
 """Share of rows that may repeat the time of the row before."""
+
+LARGEST = 1e9
+"""Largest coordinate that counts as a measurement, also for forecasters; the squares of larger ones could overflow."""
+_ADVICE = "ignore the column (ignore=…, --ignore …) and give the rate in Hz (rate=…, --rate …)"
 
 
 def assemble(contents: Contents, options: Options, *, name: str | None, group: str, several: bool) -> list[Recording]:
@@ -88,7 +92,10 @@ def _by_space(contents: Contents, tracks: list[Track], options: Options) -> list
     kept = [track for track in tracks if track.space == options.space]
     if not kept:
         found = ", ".join(f"{track.name} ({track.space})" for track in tracks)
-        raise ValueError(f"space: expected a {options.space} in {contents.path.name}, got {found or 'no channels'}")
+        article = "an" if options.space == "orientation" else "a"
+        raise ValueError(
+            f"space: expected {article} {options.space} in {contents.path.name}, got {found or 'no channels'}"
+        )
     return kept
 
 
@@ -114,7 +121,7 @@ def _mixed(contents: Contents, kinds: list[list[Track]]) -> ValueError:
 def _recording(
     contents: Contents, options: Options, tracks: list[Track], name: str, group: str, notes: list[str]
 ) -> Recording:
-    values = np.hstack([track.values for track in tracks])
+    values = _measurable(np.hstack([track.values for track in tracks]), notes)
     times, values, rate, timing, style = _even(contents, options, tracks, values, notes)
     columns = tuple(name for track in tracks for name in track.columns)
     places = [place for track in tracks for place in track.places]
@@ -133,6 +140,18 @@ def _recording(
         timing=timing,
         notes=tuple(notes),
     )
+
+
+def _measurable(values: Floats, notes: list[str]) -> Floats:
+    """Return the values; those that are too large for a measurement are missing, with a note."""
+    wrong = np.abs(values) > LARGEST
+    if not wrong.any():
+        return values
+    row, column = np.argwhere(wrong)[0]
+    notes.append(
+        f"values beyond ±{LARGEST:g} count as missing: {int(wrong.sum())} of them, such as {values[row, column]:g}"
+    )
+    return np.where(wrong, np.nan, values)
 
 
 def _units(contents: Contents, tracks: list[Track], options: Options) -> tuple[str, ...]:
@@ -179,14 +198,15 @@ def _even(
             f"uneven times ({timing.sentence()}): resampled to {rate:.6g} Hz; each value is interpolated "
             "between the rows before and after it, and known with the latter"
         )
-        times, values = resample(times, values, rate)
+        times, values = resample(times, values, rate, np.diff(number(times)) > 1)
         values = _normalised(values, tracks)
         return times, values, rate, timing, contents.style
     if timing.gaps:
         notes.append(
-            f"gaps: {timing.missing} samples are missing in {timing.gaps} gaps of up to {timing.longest:.3g} s"
+            f"gaps: {counted(timing.missing, 'sample', 'is', 'are')} missing in {counted(timing.gaps, 'gap')} of up to "
+            f"{timing.longest:.3g} s"
         )
-    times, values = insert_missing(times, values, timing.rate)
+    times, values = insert_missing(times, values, number(times))
     return times, values, rate, timing, contents.style
 
 
@@ -201,10 +221,10 @@ def _increasing(contents: Contents, times: Floats, values: Floats, notes: list[s
         row = int(wrong[0])
         where = f", line {contents.lines[row]}" if contents.lines else f", row {row + 1}"
         where += f", {contents.time_column}" if contents.time_column else ""
-        many = " (many rows repeat a time; ignore the column and give the rate)" if repeated.mean() > REPEATED else ""
+        many = f" (many rows repeat a time: it is too coarse; {_ADVICE})" if repeated.mean() > REPEATED else ""
         raise ValueError(f"{contents.path}{where}: expected increasing times, got {times[row]}{many}")
     if repeated.any():
-        notes.append(f"{int(repeated.sum())} rows repeat the time of the row before and are ignored")
+        notes.append(f"{counted(int(repeated.sum()), 'row', 'repeats', 'repeat')} the time of the row before; ignored")
         return times[~repeated], values[~repeated]
     return times, values
 

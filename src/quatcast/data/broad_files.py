@@ -148,6 +148,6 @@ register_source(
         title="39 recordings of the pose of a board moved by hand, 57 Hz; needs --data-dir",
         load=lambda *, data_dir=None, progress=False: broad(data_dir),
         citation=BROAD_CITATION,
-        needs_download=lambda: not _files(cache_folder() / "broad"),
+        needs_copy=lambda: not _files(cache_folder() / "broad") and not _files(cache_folder() / "broad" / "data_mat"),
     )
 )

@@ -86,7 +86,7 @@ def chaotic(kind: str = "lorenz", *, samples: int = 2000, rate: float = 20.0, se
     Examples
     --------
     >>> chaotic("rossler4", samples=50)
-    Recording('rossler4', 50 samples, 1 channels, 4-D, 20 Hz)
+    Recording('rossler4', 50 samples, 1 channel, 4-D, 20 Hz)
     """
     if kind not in SYSTEMS:
         raise ValueError(f"kind: expected one of {', '.join(SYSTEMS)}, got {kind!r}")

@@ -30,10 +30,11 @@ EUROC_SENSOR = re.compile(r"(v|a|w|b_w|b_a)_[A-Z]{2}(_[A-Z])?")
 TRIPLES = (
     ("lr", "si", "ap"), ("rl", "si", "ap"), ("lr", "cc", "ap"), ("rl", "cc", "ap"), ("ml", "si", "ap"),
     ("north", "east", "up"), ("north", "east", "down"), ("east", "north", "up"), ("north", "west", "heave"),
-    ("north", "west", "up"), ("surge", "sway", "heave"), ("roll", "pitch", "yaw"),
+    ("north", "west", "up"), ("surge", "sway", "heave"),
 )  # fmt: skip
 """Names of the three axes of a channel that is not described by x, y and z."""
-ANGLE_NAMES = {"roll", "pitch", "yaw"}
+EULER = re.compile(r"(?i)(?P<stem>.*?)[\s._:/-]*(?P<axis>roll|pitch|yaw)(?:[\s._-]*(?:angle|deg|rad))?")
+"""Names of Euler angles."""
 
 NOT_COORDINATES = frozenset({
     "frame", "frames", "frame number", "frame#", "framenumber", "sub frame", "subframe", "index", "idx", "id", "no",
@@ -98,6 +99,21 @@ def find_groups(names: Sequence[str], skip: frozenset[int] = frozenset()) -> lis
     return sorted(groups, key=lambda group: min(group.at))
 
 
+def euler_angles(names: Sequence[str]) -> list[str]:
+    """Return the names of Euler angles; their convention differs between tools, so that they are not read.
+
+    Examples
+    --------
+    >>> euler_angles(["x", "y", "z", "roll [deg]", "pitch [deg]", "yaw [deg]"])
+    ['roll [deg]', 'pitch [deg]', 'yaw [deg]']
+    """
+    axes: dict[str, dict[str, str]] = {}
+    for name in names:
+        if match := EULER.fullmatch(split_unit(name)[0].strip()):
+            axes.setdefault(match["stem"], {})[match["axis"].lower()] = name
+    return [name for found in axes.values() if len(found) == 3 for name in found.values()]
+
+
 def incomplete(names: Sequence[str]) -> dict[str, list[str]]:
     """Return the names that look like coordinates of the same channel, although they are too few: x1, y1 of channel 1.
 
@@ -117,8 +133,13 @@ def incomplete(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _by_last_letter(labels: list[str], free: list[int]) -> Iterator[Group]:
-    """Group names such as hip.x, hip_x, hip x, hipX, qx, x."""
-    yield from _by_axis(free, {i: (labels[i][:-1], labels[i][-1:]) for i in free})
+    """Group names such as hip.x, hip_x, hip x, hipX, qx, x; also Q0, Qx, Qy, Qz, of which Q0 is the scalar part."""
+    parts = {i: (labels[i][:-1], labels[i][-1:]) for i in free}
+    stems = {stem for stem, axis in parts.values() if axis.lower() == "w"}
+    for i, (stem, axis) in parts.items():
+        if axis == "0" and stem not in stems and _last_word(stem) in ORIENTATION:
+            parts[i] = stem, "w"
+    yield from _by_axis(free, parts)
 
 
 def _by_first_letter(labels: list[str], free: list[int]) -> Iterator[Group]:
@@ -160,9 +181,7 @@ def _by_triple(labels: list[str], free: list[int]) -> Iterator[Group]:
     where = {labels[i].strip().lower(): i for i in free}
     for triple in TRIPLES:
         if all(name in where for name in triple):
-            at = tuple(sorted(where[name] for name in triple))
-            angles = set(triple) == ANGLE_NAMES
-            yield Group("rotation" if angles else "", at, part=None if angles else "")
+            yield Group("", tuple(sorted(where[name] for name in triple)))
             return
 
 

@@ -32,7 +32,7 @@ def read(
     channels: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
-    time: str | None = None,
+    time: str | int | None = None,
     time_unit: str | None = None,
     unit: str | None = None,
     space: str | None = None,
@@ -61,9 +61,9 @@ def read(
     ignore
         Columns of a text table to ignore.
     time
-        The column of times of a text table.
+        The column of times of a text table, by its name, or by its number from 1.
     time_unit
-        Unit of the times: "s", "ms", "us" or "ns".
+        Unit of the times: "s", "ms", "us", "ns", "min" or "h".
     unit
         Unit of all channels, "mm", or of single ones, "hip=mm,angle=deg".
     space
@@ -98,7 +98,7 @@ def read(
     ...     )
     ...     recording = read(file)
     >>> recording, recording.units, recording.positions[0, 0].tolist()
-    (Recording('tool', 4 samples, 1 channels, 3-D, 50 Hz), ('mm',), [1.0, 2.0, 3.0])
+    (Recording('tool', 4 samples, 1 channel, 3-D, 50 Hz), ('mm',), [1.0, 2.0, 3.0])
     >>> recording.notes
     ('ignored columns: quality',)
     """
@@ -113,8 +113,14 @@ def read_all(
     *,
     rate: float | None = None,
     channels: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    time: str | int | None = None,
+    time_unit: str | None = None,
     unit: str | None = None,
     space: str | None = None,
+    dimensions: int | None = None,
+    encoding: str | None = None,
     name: str | None = None,
     group: str = "",
 ) -> list[Recording]:
@@ -131,10 +137,10 @@ def read_all(
     ...     rows = "".join(f"{t / 50},1,0,0,0,1,2,3\n" for t in range(5))
     ...     _ = file.write_text("time,sensor.qw,sensor.qx,sensor.qy,sensor.qz,hip.x,hip.y,hip.z\n" + rows)
     ...     read_all(file)
-    [Recording('imu-position', 5 samples, 1 channels, 3-D, 50 Hz),
-     Recording('imu-orientation', 5 samples, 1 channels, orientations, 50 Hz)]
+    [Recording('imu-position', 5 samples, 1 channel, 3-D, 50 Hz),
+     Recording('imu-orientation', 5 samples, 1 channel, orientations, 50 Hz)]
     """
-    options = Options(rate=rate, channels=channels, unit=unit, space=space)
+    options = Options(rate, channels, columns, ignore, time, time_unit, unit, space, dimensions, encoding)
     return assemble(read_contents(Path(path), options), options, name=name, group=group, several=True)
 
 
@@ -158,7 +164,7 @@ def read_csv(
     ...     _ = file.write_text("t;hip.x;hip.y;hip.z\n0;1,5;0;2\n0,1;1,75;;2\n")
     ...     recording = read_csv(file)
     >>> recording, recording.channels
-    (Recording('walk', 2 samples, 1 channels, 3-D, 10 Hz), ('hip',))
+    (Recording('walk', 2 samples, 1 channel, 3-D, 10 Hz), ('hip',))
     >>> recording.positions[:, 0]
     array([[1.5 , 0.  , 2.  ],
            [1.75,  nan, 2.  ]])

@@ -11,6 +11,7 @@ import numpy as np
 from quatcast.data.style import FileStyle
 from quatcast.data.timing import Timing
 from quatcast.data.units import split_unit
+from quatcast.data.wording import counted
 from quatcast.typing import Floats
 
 AXES = {3: ("x", "y", "z"), 4: ("w", "x", "y", "z"), 7: ("x", "y", "z", "qw", "qx", "qy", "qz")}
@@ -189,7 +190,8 @@ class Recording:
     def __repr__(self) -> str:
         samples, channels, dimensions = self.positions.shape
         kind = f"{dimensions}-D" if self.space in ("position", "vector") else f"{self.space}s"
-        return f"Recording({self.name!r}, {samples} samples, {channels} channels, {kind}, {self.rate:g} Hz)"
+        size = f"{counted(samples, 'sample')}, {counted(channels, 'channel')}"
+        return f"Recording({self.name!r}, {size}, {kind}, {self.rate:g} Hz)"
 
     @property
     def dimensions(self) -> int:

@@ -51,6 +51,8 @@ class Source:
         Reference to cite when the recordings are used, or an empty string.
     needs_download
         Function that returns whether `load()` would download files. By default a source never downloads anything.
+    needs_copy
+        Function that returns whether files must be copied by hand before `load()` finds them without a folder.
 
     Examples
     --------
@@ -59,7 +61,7 @@ class Source:
     ...     return [Recording("still", np.zeros((100, 1, 3)), np.arange(100) / 10, rate=10.0)]
     >>> source = Source("still", "one marker that does not move", load)
     >>> source.load()
-    [Recording('still', 100 samples, 1 channels, 3-D, 10 Hz)]
+    [Recording('still', 100 samples, 1 channel, 3-D, 10 Hz)]
     """
 
     name: str
@@ -67,6 +69,7 @@ class Source:
     load: Loader
     citation: str = ""
     needs_download: Callable[[], bool] = lambda: False
+    needs_copy: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[\w-]+", self.name):
@@ -75,6 +78,13 @@ class Source:
             raise ValueError(f"title: expected one line of text for source {self.name!r}, got {self.title!r}")
         if not callable(self.load):
             raise ValueError(f"load: expected a function for source {self.name!r}, got {self.load!r}")
+
+    @property
+    def state(self) -> str:
+        """Whether the recordings are available, to be downloaded, or to be copied by hand."""
+        if self.needs_copy():
+            return "to be copied by hand"
+        return "to be downloaded" if self.needs_download() else "available"
 
     @property
     def module(self) -> str:
@@ -102,7 +112,7 @@ def register_source(source: Source) -> None:
     ...     return [chaotic("lorenz", samples=500)]
     >>> register_source(Source("lorenz-500", "500 samples of the Lorenz system", load))
     >>> find_source("lorenz-500").load()
-    [Recording('lorenz', 500 samples, 1 channels, 3-D, 20 Hz)]
+    [Recording('lorenz', 500 samples, 1 channel, 3-D, 20 Hz)]
     """
     _sources.register(source)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 """Unit of a column of times → its length in seconds."""
 
 
@@ -24,7 +24,7 @@ class FileStyle:
     time
         Name of the column of times.
     time_unit
-        "s", "ms", "us", "ns", or "iso" for dates in ISO 8601.
+        "s", "ms", "us", "ns", "min", "h", or "iso" for dates in ISO 8601.
     time_origin
         The time in the file at which the times of the recording are zero: a whole number of units, or a date in ISO
         8601. It is subtracted when a file is read, because the nanoseconds since 1970 do not fit into a float.

@@ -18,8 +18,8 @@ NAMES = frozenset({
     "time", "times", "t", "timestamp", "timestamps", "time stamp", "ts", "stamp", "seconds", "second", "secs", "sec",
     "elapsed", "elapsed time", "time elapsed", "relative time", "unix", "unix time", "epoch", "utc", "datetime",
     "date time", "date", "clock", "host time", "hosttime", "device time", "devicetime", "sample time", "msec", "usec",
-    "nsec", "milliseconds", "millis", "microseconds", "nanoseconds", "zeit", "temps", "tiempo", "header.stamp",
-    "field.header.stamp", "sampletimefine", "utctime", "unixtime", "system time",
+    "nsec", "milliseconds", "millis", "microseconds", "nanoseconds", "minutes", "hours", "zeit", "temps", "tiempo",
+    "header.stamp", "field.header.stamp", "sampletimefine", "utctime", "unixtime", "system time",
 })  # fmt: skip
 """Names of columns of times, in lower case, with blanks instead of underscores."""
 
@@ -28,6 +28,8 @@ UNIT_WORDS = {
     "ms": "ms", "msec": "ms", "millis": "ms", "millisecond": "ms", "milliseconds": "ms",
     "us": "us", "µs": "us", "usec": "us", "microsecond": "us", "microseconds": "us",
     "ns": "ns", "nsec": "ns", "nanosecond": "ns", "nanoseconds": "ns",
+    "min": "min", "mins": "min", "minute": "min", "minutes": "min",
+    "h": "h", "hr": "h", "hrs": "h", "hour": "h", "hours": "h",
 }  # fmt: skip
 """Word for a unit → unit."""
 
@@ -49,12 +51,22 @@ def time_unit(name: str) -> str | None:
     --------
     >>> time_unit("timestamp_ms"), time_unit("#timestamp [ns]"), time_unit("t"), time_unit("hip.x")
     ('ms', 'ns', '', None)
+    >>> time_unit("time [min]"), time_unit("elapsed_h"), time_unit("x_min")
+    ('min', 'h', None)
     """
-    label, unit = split_unit(name.lstrip("#% "))
+    label, unit = _label_and_unit(name)
     plain = re.sub(r"[\s_]+", " ", label.strip().lower())
     if plain not in NAMES:
         return None
     return UNIT_WORDS.get(unit.lower()) or UNIT_WORDS.get(plain, "") if not unit or unit.lower() in UNIT_WORDS else None
+
+
+def _label_and_unit(name: str) -> tuple[str, str]:
+    """Split the name of a column of times; only here does `_min` mean minutes, since `x_min` is a minimum."""
+    label, unit = split_unit(name.lstrip("#% "))
+    if not unit and (match := re.fullmatch(r"(.+)_([a-zµ]+)", label)) and match[2] in UNIT_WORDS:
+        return match[1], match[2]
+    return label, unit
 
 
 def is_time_cell(cell: str) -> bool:
@@ -102,7 +114,7 @@ def convert(cells: Sequence[str], name: str, given: str | None, style: FileStyle
     start = int(numbers[0]) if numbers and abs(numbers[0]) * Decimal(str(scale)) > 10_000_000 else 0
     decimals = max((-int(value.as_tuple().exponent) for value in numbers[:100]), default=0)
     seconds = np.array([np.nan if v is None else float((v - start) * Decimal(str(scale))) for v in values])
-    fixed = max(decimals, 0) if unit != "s" or start else None
+    fixed = max(decimals, 0) if unit in ("ms", "us", "ns") or start else None
     made = replace(style, time=name, time_unit=unit, time_origin=str(start) if start else "", time_decimals=fixed)
     if start:
         notes = (*notes, f"{name}: {_origin(float(start * Decimal(str(scale))))}")
@@ -133,7 +145,8 @@ def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...
     """Return the unit of times whose name has none."""
     numbers = np.array([float(value) for value in values if value is not None])
     start = float(numbers[0]) if len(numbers) else 0.0
-    for unit, scale in TIME_UNITS.items():
+    for unit in ("s", "ms", "us", "ns"):
+        scale = TIME_UNITS[unit]
         if UNIX[0] <= start * scale <= UNIX[1] and (unit == "s" or start * scale * 1e3 > UNIX[1]):
             return unit, (f"{name}: read as {unit} since 1970",)
     steps = np.diff(numbers)
@@ -152,7 +165,9 @@ def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...
             None,
         )
     exact = name.strip().lower() in ("time", "times", "t", "")
-    return "s", () if exact else (f"{name}: no unit given, read as seconds",)
+    unknown = _label_and_unit(name)[1]
+    reason = f"the unit {unknown!r} is not known" if unknown else "no unit given"
+    return "s", () if exact else (f"{name}: {reason}, read as seconds (--time-unit names another unit)",)
 
 
 def _dates(cells: Sequence[str], name: str, style: FileStyle) -> TimeColumn:

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quatcast.typing import Floats
+from quatcast.data.numbering import OFF, number, slope
+from quatcast.data.wording import counted
+from quatcast.typing import Bools, Floats
 
 NICE = 1e-7
 """A measured interval that is as near as this to a number with few digits is that number."""
 
 WIDEST = 1.5
-"""Longest step, in sampling intervals, over which values are interpolated; after a longer one samples are missing."""
+"""Longest step, in sampling intervals, over which values are interpolated although samples are missing there."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Timing:
     uneven
         Share of the steps that differ from a whole multiple of the interval by more than a quarter of it.
     gaps
-        Number of steps over two intervals or more.
+        Number of steps that skip samples.
     missing
         Number of samples that the gaps skip.
     longest
@@ -51,36 +53,34 @@ class Timing:
         """Describe the timing in words."""
         text = f"{self.rate:.6g} Hz measured, jitter {1e3 * self.jitter:.3g} ms ({self.jitter * self.rate:.1%})"
         if self.gaps:
-            text += f", {self.gaps} gaps of up to {self.longest:.3g} s, {self.missing} samples missing"
+            text += f", {counted(self.gaps, 'gap')} of up to {self.longest:.3g} s"
+            text += f", {counted(self.missing, 'sample')} missing"
         return text + ("" if self.gaps else ", no gaps")
 
 
 def measure(times: Floats) -> Timing:
     """Measure rate, jitter and gaps of increasing times, of which there are two or more.
 
-    The interval is the slope of a straight line through the times against the numbers of the samples, which counts the
-    samples that the times skip. The median step alone would be wrong for times in whole milliseconds.
+    The interval is the slope of a straight line through the times against the numbers of the samples, which count the
+    samples that the times skip; see `quatcast.data.numbering`. The median step alone would be wrong for times in whole
+    milliseconds.
     """
     steps = np.diff(times)
-    median = float(np.median(steps))
-    counts = np.maximum(np.rint(steps / median), 1.0)
-    index = np.concatenate([[0.0], np.cumsum(counts)])
-    centred = index - index.mean()
-    interval = float(centred @ (times - times[0]) / (centred @ centred))
+    index = number(times)
+    interval = slope(index, times)
     # Times in whole milliseconds scatter about the line; the interval is known as well as that allows.
-    scatter = float(np.std(times - times[0] - interval * index)) / float(np.sqrt(centred @ centred))
-    if not 0.8 < interval / median < 1.25:
-        interval, scatter = median, 0.0
+    spread = float(np.sqrt(np.sum((index - index.mean()) ** 2)))
+    scatter = float(np.std(times - times[0] - interval * index)) / spread
     tolerance = max(NICE, 3.0 * scatter / interval)
     interval = _nice(interval, tolerance)
-    deviation = steps / interval - np.maximum(np.rint(steps / interval), 1.0)
-    skipped = np.maximum(np.rint(steps / interval), 1.0) - 1.0
+    counts = np.diff(index)
+    deviation = steps / interval - counts
     return Timing(
         rate=_nice(1.0 / interval, tolerance),
         jitter=round(float(np.sqrt(np.mean(deviation**2))) * interval, 9),
-        uneven=float(np.mean(np.abs(deviation) > 0.25)),
-        gaps=int((skipped > 0).sum()),
-        missing=int(skipped.sum()),
+        uneven=float(np.mean(np.abs(deviation) > OFF)),
+        gaps=int((counts > 1).sum()),
+        missing=int((counts - 1).sum()),
         longest=round(float(steps.max()), 9),
     )
 
@@ -91,12 +91,13 @@ def _nice(value: float, tolerance: float) -> float:
     return short if abs(short / value - 1.0) <= tolerance else value
 
 
-def resample(times: Floats, values: Floats, rate: float) -> tuple[Floats, Floats]:
+def resample(times: Floats, values: Floats, rate: float, gaps: Bools | None = None) -> tuple[Floats, Floats]:
     """Interpolate rows at uneven times to an even grid that begins with the first row.
 
     A value of the grid lies on the straight line between the row before it and the row after it. It is known when the
     row after it has arrived; rows that come later do not change it, so that a program that reads the rows one by one
-    gets the same values. It is missing (NaN) if both rows are more than one and a half sampling intervals apart.
+    gets the same values. It is missing (NaN) if there is a gap between both rows and they are more than one and a half
+    sampling intervals apart.
 
     Parameters
     ----------
@@ -106,6 +107,8 @@ def resample(times: Floats, values: Floats, rate: float) -> tuple[Floats, Floats
         (rows, columns).
     rate
         Rate of the grid in Hz.
+    gaps
+        Whether samples are missing between a row and the next, (rows - 1,); by default every long step is a gap.
 
     Examples
     --------
@@ -123,23 +126,23 @@ def resample(times: Floats, values: Floats, rate: float) -> tuple[Floats, Floats
     share = np.where(span > 0, (grid - times[before]) / np.where(span > 0, span, 1.0), 0.0)[:, None]
     made = (1.0 - share) * values[before] + share * values[after]
     made[exact] = values[after[exact]]
-    made[span > WIDEST * interval] = np.nan
+    wide = span > WIDEST * interval
+    made[wide if gaps is None else wide & gaps[np.minimum(before, len(gaps) - 1)]] = np.nan
     return np.round(grid, 9), made
 
 
-def insert_missing(times: Floats, values: Floats, rate: float) -> tuple[Floats, Floats]:
-    """Insert rows of NaN where the times skip one or more samples; the other rows stay as they are.
+def insert_missing(times: Floats, values: Floats, index: Floats) -> tuple[Floats, Floats]:
+    """Insert rows of NaN where the numbers of the samples skip one or more; the other rows stay as they are.
 
     Examples
     --------
-    >>> insert_missing(np.array([0.0, 0.1, 0.3]), np.array([[1.0], [2.0], [4.0]]), rate=10.0)
+    >>> insert_missing(np.array([0.0, 0.1, 0.3]), np.array([[1.0], [2.0], [4.0]]), np.array([0.0, 1.0, 3.0]))
     (array([0. , 0.1, 0.2, 0.3]), array([[ 1.],
            [ 2.],
            [nan],
            [ 4.]]))
     """
-    steps = np.maximum(np.rint(np.diff(times) * rate), 1.0)
-    index = np.concatenate([[0], np.cumsum(steps)]).astype(int)
-    made = np.full((index[-1] + 1, values.shape[1]), np.nan)
-    made[index] = values
-    return np.interp(np.arange(len(made)), index, times), made
+    at = index.astype(int)
+    made = np.full((at[-1] + 1, values.shape[1]), np.nan)
+    made[at] = values
+    return np.interp(np.arange(len(made)), at, times), made

@@ -140,6 +140,6 @@ register_source(
         title="positions of a lung tumour and of four liver tumours, 10 and 5 Hz; needs --data-dir",
         load=lambda *, data_dir=None, progress=False: tumours(data_dir),
         citation=TUMOUR_CITATION,
-        needs_download=lambda: not all((cache_folder() / "tumours" / trace.file).is_file() for trace in TRACES),
+        needs_copy=lambda: not all((cache_folder() / "tumours" / trace.file).is_file() for trace in TRACES),
     )
 )

@@ -17,6 +17,7 @@ from quatcast.data.style import FileStyle
 from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, Line, clean, lines_of, unescape_cell
 from quatcast.data.times import UNIT_WORDS, is_time_cell
 from quatcast.data.units import ANGLES, LENGTHS
+from quatcast.data.wording import counted
 from quatcast.typing import Floats
 
 COMMENTS = ("#", "%", "//")
@@ -113,6 +114,11 @@ def read_rows(path: Path, table: Rows, wanted: list[int], time: int | None) -> R
     return table
 
 
+def texts_of(path: Path, table: Rows, at: int) -> list[str]:
+    """Return the texts of one column, for the rows that `read_rows` has read."""
+    return [cells[at].strip() for _, cells in _cells(path, table) if any(map(str.strip, cells))]
+
+
 def _value(path: Path, number: int, at: int, cell: str, table: Rows) -> float:
     """Return the value of a cell: NaN if it is missing."""
     text = cell.strip()
@@ -143,7 +149,7 @@ def _begin(
     notes = []
     lines = len(above) - (kind == "yes") - bool(any(units))
     if lines > 0:
-        notes.append(f"{lines} lines above the header ignored")
+        notes.append(f"{counted(lines, 'line')} above the header ignored")
     names = [clean(unescape_cell(name.strip())) for name in names]
     style = replace(style, header=kind)
     has_header = kind != "no"

@@ -17,6 +17,7 @@ from quatcast.data.contents import Contents, Track
 from quatcast.data.options import Options
 from quatcast.data.rotations import quaternions
 from quatcast.data.text import MAX_LINE, clean
+from quatcast.data.wording import counted
 
 FIELD = re.compile(r"Seq_Frame(\d+)_(\w+?)\s*:?=\s*(.*)")
 MAX_FRAMES = 1_000_000
@@ -57,7 +58,9 @@ def read(path: Path, options: Options) -> Contents:
     missing = {track.name: int(np.isnan(track.values).any(axis=1).sum()) for track in tracks}
     notes = ["PLUS and 3D Slicer store millimetres"]
     notes += [
-        f"{name}: {count} frames with another status than OK are missing" for name, count in missing.items() if count
+        f"{name}: {counted(count, 'frame')} with another status than OK read as missing"
+        for name, count in missing.items()
+        if count
     ]
     times = np.array([stamps[frame] for frame in frames]) if all(frame in stamps for frame in frames) else None
     return Contents(path, tracks, times, [], rate=None, notes=notes)

@@ -17,6 +17,7 @@ from quatcast.data.formats.sections import numbers
 from quatcast.data.options import Options
 from quatcast.data.rotations import quaternions
 from quatcast.data.text import clean, lines_of
+from quatcast.data.wording import counted
 from quatcast.typing import Floats
 
 BODY = 16
@@ -96,7 +97,7 @@ def _rate(path: Path, keys: dict[str, list[str]]) -> float:
 def _marker(name: str, at: int, values: Floats, notes: list[str]) -> Track:
     lost = (values == 0.0).all(axis=1)
     if lost.any():
-        notes.append(f"{name}: {int(lost.sum())} rows of zeros are read as missing")
+        notes.append(f"{name}: {counted(int(lost.sum()), 'row')} of zeros read as missing")
         values = np.where(lost[:, None], np.nan, values)
     return Track(name, "position", values, tuple(f"{name} {axis}" for axis in "XYZ"), (at, at + 1, at + 2), "mm")
 

@@ -11,16 +11,23 @@ import numpy as np
 
 from quatcast.data.contents import Contents, Track
 from quatcast.data.formats.cells import Rows, open_table, read_rows
-from quatcast.data.headers import NOT_COORDINATES, Group, find_groups, incomplete
+from quatcast.data.formats.long import refuse_long
+from quatcast.data.headers import NOT_COORDINATES, Group, euler_angles, find_groups, incomplete
 from quatcast.data.options import Options
 from quatcast.data.rotations import UNIT_NORM, are_unit, norms_of
 from quatcast.data.style import FileStyle
 from quatcast.data.times import UNIT_WORDS, convert, is_time_cell, time_unit
 from quatcast.data.units import split_unit
+from quatcast.data.wording import counted
 from quatcast.typing import Floats
 
 DAY = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d[-/.]\d{4}")
 """A date without a time of day, which tells nothing about the sampling."""
+
+EULER_ADVICE = (
+    "convert them to quaternions in columns qw, qx, qy, qz, with the order of rotations of your system (for example "
+    "with scipy.spatial.transform.Rotation.from_euler)"
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,10 @@ def read(path: Path, options: Options) -> Contents:
     rows = read_rows(path, table, wanted, time)
     times, style = _times(path, rows, names, time, options, table.style, notes)
     at = {column: i for i, column in enumerate(wanted)}
+    counted = rows.values[:, at[plan.frame]] if plan.frame is not None else None
+    if (clock := times if times is not None else counted) is not None:
+        key = time if time is not None else plan.frame or 0
+        refuse_long(path, rows, clock, key, [i for i in range(len(names)) if i not in at and i != time])
     if times is None and plan.frame is not None and options.rate is not None:
         times, style = _count(rows.values[:, at[plan.frame]], names[plan.frame], options.rate, style, notes)
     tracks = []
@@ -79,7 +90,7 @@ def _plan(
     frame = next((i for i, name in enumerate(names) if name.strip().lower() in ("frame", "frames")), None)
     frame = None if frame in skip else frame
     if options.columns:
-        return Plan(_given(path, names, options), time)
+        return Plan(_distinct(names, _given(path, names, options), time), time)
     if not table.has_header:
         return Plan(_by_number(path, table, options, time, skip, notes), time)
     groups = find_groups(names, frozenset(skip))
@@ -95,7 +106,10 @@ def _plan(
             f"got {options.dimensions}; leave it out, or name the columns (columns=…, --columns …)"
         )
     used = {i for group in groups for i in group.at}
-    rest = [names[i] or f"number {i + 1}" for i in range(len(names)) if i not in used and i != time]
+    if angles := euler_angles([names[i] for i in free if i not in used]):
+        notes.append(f"Euler angles are not read: {', '.join(angles)}; {EULER_ADVICE}")
+    others = [i for i in range(len(names)) if i not in used and i != time and names[i] not in angles]
+    rest = [names[i] or f"number {i + 1}" for i in others]
     if rest:
         notes.append(f"ignored columns: {', '.join(rest)}")
     return Plan(groups, time, frame)
@@ -105,6 +119,12 @@ def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], optio
     """Return the error for a header without coordinates, with the option to give."""
     left = [names[i] for i in free]
     size = options.dimensions or 3
+    if angles := euler_angles(left):
+        listed = ",".join(angles[:3])
+        return ValueError(
+            f"{path}: expected positions or quaternions, got Euler angles ({', '.join(angles)}), which are not read; "
+            f"{EULER_ADVICE}, or read them as plain numbers, columns=['{listed}'] (--columns '{listed}')"
+        )
     if pairs := incomplete(left):
         channel = next(iter(pairs.values()))
         return ValueError(
@@ -120,8 +140,8 @@ def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], optio
         )
     listed = f" ({', '.join(left)})" if left else ""
     return ValueError(
-        f"{path}: expected {size} columns of positions per channel, got {len(left)} columns{listed} in all; name the "
-        "columns CHANNEL.x, CHANNEL.y, …"
+        f"{path}: expected {size} columns of positions per channel, got {counted(len(left), 'column')}{listed} in all; "
+        "name the columns CHANNEL.x, CHANNEL.y, …"
     )
 
 
@@ -154,6 +174,19 @@ def _given(path: Path, names: Sequence[str], options: Options) -> list[Group]:
     return groups
 
 
+def _distinct(names: Sequence[str], groups: list[Group], time: int | None) -> list[Group]:
+    """Refuse channels that use a column twice, or that of the times."""
+    used: set[int] = set() if time is None else {time}
+    for i in (i for group in groups for i in group.at):
+        if i in used:
+            name = names[i] or str(i + 1)
+            what = "the column of the times" if i == time else "used twice"
+            advice = f"; to use it as a coordinate, give ignore={[name]} (--ignore {name!r}) and the rate"
+            raise ValueError(f"columns: expected each column once, got {name!r}, which is {what}{advice * (i == time)}")
+        used.add(i)
+    return groups
+
+
 def _by_number(
     path: Path, table: Rows, options: Options, time: int | None, skip: frozenset[int] | set[int], notes: list[str]
 ) -> list[Group]:
@@ -167,20 +200,21 @@ def _by_number(
     size = options.dimensions or 3
     if not free or len(free) % size:
         raise ValueError(
-            f"{path}: expected {size} columns of positions per channel, got {len(free)} columns in all and no header; "
-            "give the number of dimensions, 3 or 4 (--dimensions 4), the number of the column of times (--time 1), or "
-            "the columns of the channels (--columns 2,3,4)"
+            f"{path}: expected {size} columns of positions per channel, got {counted(len(free), 'column')} in all and "
+            "no header; give the number of dimensions, 3 or 4 (--dimensions 4), the number of the column of times "
+            "(--time 1), or the columns of the channels (--columns 2,3,4)"
         )
     count = len(free) // size
     notes.append(
-        f"no header: columns {free[0] + 1} to {free[-1] + 1} are read as {count} channels of {size} coordinates"
+        f"no header: columns {free[0] + 1} to {free[-1] + 1} are read as {counted(count, 'channel')} of {size} "
+        "coordinates"
     )
     return _in_order(free, size)
 
 
 def _time_column(path: Path, table: Rows, options: Options, ignored: frozenset[int], notes: list[str]) -> int | None:
     if options.time is not None:
-        return _index(path, table.names, options.time, "time")
+        return _index(path, table.names, str(options.time), "time")
     names, first = table.names, table.first
     candidates = [
         i

@@ -27,6 +27,7 @@ def load(
     units: Mapping[str, str] | None = None,
     channels: Sequence[str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> list[Recording]:
     """Load the recordings of a registered source or of files.
 
@@ -51,6 +52,8 @@ def load(
         Channels to read; of several files, each must have one of them. None reads all positions and orientations.
     groups
         Group → patterns of its file names.
+    reading
+        Other arguments of `quatcast.data.read_all` for files that are not clear, such as `time_unit` or `columns`.
 
     Examples
     --------
@@ -59,12 +62,15 @@ def load(
     >>> load(seconds=80.0, channels=["chest"], groups={"deep": ["sim-5*"]})[4].group
     'deep'
     """
+    reading = reading or {}
     if isinstance(data, str) and is_source(data):
+        if reading:
+            raise ValueError(f"{next(iter(reading))}: applies to files only, got the data source {data!r}")
         loaded = find_source(data).load(data_dir=data_dir, progress=progress)
         found = [(recording.name, _select(recording, channels)) for recording in loaded]
     else:
         files = [data] if isinstance(data, str) else data
-        found = [(file, recording) for file in files for recording in _read(file, rates or {}, channels)]
+        found = [(file, recording) for file in files for recording in _read(file, rates or {}, channels, reading)]
     found = [(file, _with_units(file, recording, units or {})) for file, recording in found]
     if groups:
         found = [(file, replace(recording, group=_group(file, recording, groups))) for file, recording in found]
@@ -186,18 +192,20 @@ def cut(recording: Recording, seconds: float) -> Recording:
     )
 
 
-def _read(file: str, rates: Mapping[str, float], channels: Sequence[str] | None) -> list[Recording]:
+def _read(
+    file: str, rates: Mapping[str, float], channels: Sequence[str] | None, reading: Mapping[str, Any]
+) -> list[Recording]:
     if not Path(file).is_file():
         names = ", ".join(source.name for source in sources())
         raise ValueError(f"data: expected a source ({names}) or a file; there is no file {file!r}")
     rate = next((rate for pattern, rate in rates.items() if matches(pattern, file)), None)
     if channels is None:
-        return read_all(file, rate=rate)
+        return read_all(file, **{"rate": rate, **reading})
     # Of several files, each has some of the channels.
     wanted = list(channels)
     while True:
         try:
-            return read_all(file, rate=rate, channels=wanted)
+            return read_all(file, **{"rate": rate, **reading, "channels": wanted})
         except ValueError as error:
             unknown = [
                 name for name in wanted if str(error).startswith("channels: ") and str(error).endswith(repr(name))

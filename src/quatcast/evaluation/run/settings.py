@@ -273,8 +273,8 @@ def check_setting(where: str, predictor: Predictor, key: str, value: Any) -> tup
         warnings.warn(f"{key}: this setting is now called {RENAMED[key]}", FutureWarning, stacklevel=2)
         key = RENAMED[key]
     if key not in known:
-        settings = ", ".join(known) or "none"
-        raise ValueError(f"{where}: unknown setting of {predictor.name}; expected one of {settings}")
+        expected = f"expected one of {', '.join(known)}" if known else "it has no settings"
+        raise ValueError(f"{where}: unknown setting of {predictor.name}; {expected}")
     if any(type(value) is type(one) and value == one for one in known[key]):
         return key, value
     whole = all(isinstance(one, int) for one in known[key])

@@ -15,6 +15,7 @@ import pytest
 from streams import POSITIONS, Given, Kept, build_cheap, frame
 
 from quatcast.live.clock import now
+from quatcast.live.done import Summary
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.journal import read_journal
 from quatcast.live.messages import parse_forecast, sample_message, sample_text
@@ -22,7 +23,7 @@ from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.records import read_forecasts
 from quatcast.live.replay import replay_session
-from quatcast.live.service import Service, Summary
+from quatcast.live.service import Service
 from quatcast.live.session import Session, checkpoints
 from quatcast.live.settings import LiveSettings
 from quatcast.live.summary import summarise

@@ -7,6 +7,7 @@ pipeline that a program has made itself.
 from __future__ import annotations
 
 from quatcast.live.clock import DeviceClock
+from quatcast.live.done import Summary
 from quatcast.live.export import export_session
 from quatcast.live.frames import ForecastFrame, Frame, FrameError, PathPoint
 from quatcast.live.grid import Grid, GridSample
@@ -14,7 +15,7 @@ from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.replay import replay_session
 from quatcast.live.run import StreamPlan, ViewAddress, serve
-from quatcast.live.service import Service, Summary
+from quatcast.live.service import Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
 from quatcast.live.summary import summarise

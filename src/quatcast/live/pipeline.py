@@ -17,7 +17,8 @@ import numpy as np
 from quatcast.escaping import one_line
 from quatcast.forecasting.contract import learn_with
 from quatcast.live.clock import DeviceClock
-from quatcast.live.fields import MAX_CHANNELS, MAX_DIMENSIONS
+from quatcast.live.coordinates import fitted
+from quatcast.live.fields import MAX_CHANNELS
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.grid import Grid, GridSample, Taken
 from quatcast.live.rate import detect_rate, enough
@@ -104,9 +105,12 @@ class Pipeline:
     def take(self, frame: Frame) -> Taken:
         """Take in a frame, and return the samples to be forecast from, in order."""
         self.frames += 1
+        fit = fitted(frame, self.settings.space)
+        if fit is None:
+            return Taken(dropped="coordinates")
         if self._grid is not None:
-            return self._grid.take(self._cleaned(frame))
-        self._measuring.append(frame)
+            return self._grid.take(self._cleaned(fit))
+        self._measuring.append(fit)
         if self.rate and self.horizons:
             return self._begin()
         return self._begin() if enough([one.received for one in self._measuring]) else Taken()
@@ -122,9 +126,8 @@ class Pipeline:
         """Begin the grid and the forecaster, and take in the frames that have been waiting."""
         waiting, self._measuring = self._measuring, []
         first = waiting[0]
-        if len(first.values) > MAX_CHANNELS or first.values.shape[1] > MAX_DIMENSIONS:
-            expected = f"at most {MAX_CHANNELS} channels of at most {MAX_DIMENSIONS} numbers"
-            raise ValueError(f"sample: expected {expected}, got shape {first.values.shape}")
+        if len(first.values) > MAX_CHANNELS:
+            raise ValueError(f"sample: expected at most {MAX_CHANNELS} channels, got {len(first.values)}")
         base = "device" if first.device_time is not None else "sequence" if first.sequence is not None else "received"
         if not self.rate:
             self.rate = detect_rate(_times(waiting, base))

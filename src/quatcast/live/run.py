@@ -13,12 +13,13 @@ from pathlib import Path
 
 from quatcast.engine.threads import one_thread
 from quatcast.live import systemd
+from quatcast.live.done import Summary
 from quatcast.live.garbage import only_young
 from quatcast.live.journal import ROTATE
 from quatcast.live.metrics import Metrics
 from quatcast.live.pace import Turns
 from quatcast.live.pipeline import Pipeline
-from quatcast.live.service import CHECKPOINT, Service, Summary
+from quatcast.live.service import CHECKPOINT, Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
 from quatcast.live.transports import open_sink, open_source

@@ -14,10 +14,12 @@ import math
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from quatcast.live.clock import now
+from quatcast.live.coordinates import expected, fitted
+from quatcast.live.done import Summary
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.garbage import Garbage
 from quatcast.live.grid import GridSample
@@ -45,38 +47,6 @@ AGAIN = 1.0
 """Seconds after which a checkpoint that could not be written is tried again, if recovery is not possible without."""
 TURN = 0.002
 """Seconds after which a stream looks again whether another one has finished learning."""
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What a service has done.
-
-    Attributes
-    ----------
-    frames, forecasts, holds
-        Number of frames taken, of forecasts sent, and of those with the status hold.
-    unlearnt
-        Number of samples from which nothing was learnt, because this machine could not keep up.
-    counts
-        Number of frames and samples of each kind.
-    refused
-        Number of messages that were not valid samples, by kind.
-    dropped
-        Number of forecasts that sinks dropped.
-
-    Examples
-    --------
-    >>> Summary(frames=100, forecasts=98, holds=0, unlearnt=0, counts={"lost": 2}, refused={}, dropped=0).counts["lost"]
-    2
-    """
-
-    frames: int
-    forecasts: int
-    holds: int
-    unlearnt: int
-    counts: dict[str, int]
-    refused: dict[str, int]
-    dropped: int
 
 
 class Service:
@@ -137,6 +107,7 @@ class Service:
         self._saved = time.monotonic()
         self._stream = pipeline.settings.stream
         self._refused: dict[str, int] = {}
+        self._unfit = 0
 
     def stop(self) -> None:
         """Finish the sample that is being taken, then end; safe to call from a signal handler of the loop."""
@@ -167,9 +138,14 @@ class Service:
     def summary(self) -> Summary:
         """Return what has been done so far."""
         dropped = sum(sink.dropped for sink in self.sinks)
-        refused = dict(self.source.refused)
-        counts = self.pipeline.counts
+        counts, refused = self.pipeline.counts, self._all_refused()
         return Summary(self.pipeline.frames, self.forecasts, self.holds, self.unlearnt, counts, refused, dropped)
+
+    def _all_refused(self) -> dict[str, int]:
+        """Return how many messages the source and the service refused, by kind."""
+        # A copy: a thread of the source may add a kind meanwhile.
+        refused = dict(self.source.refused)
+        return refused | {"coordinates": self._unfit} if self._unfit else refused
 
     def _recover(self) -> None:
         """Continue the session where it was."""
@@ -217,13 +193,25 @@ class Service:
                 if frame is None or self._stopping:
                     return
                 self._coming = asyncio.ensure_future(_next_frame(frames))
+                if (fit := self._fitted(frame)) is None:
+                    continue
                 self._whole = False
-                await self._take(frame)
+                await self._take(fit)
                 self._whole = True
                 self._checkpoint_if_due()
         finally:
             if self._coming is not None:
                 self._coming.cancel()
+
+    def _fitted(self, frame: Frame) -> Frame | None:
+        """Refuse a frame with a number of coordinates that the space does not have, and say so once."""
+        space = self.pipeline.settings.space
+        fit = fitted(frame, space)
+        if fit is None:
+            self._unfit += 1
+            if self._unfit == 1:
+                self.tell("refused", f"{expected(space, frame.values.shape[1])}; such samples are refused and counted")
+        return fit
 
     def now(self) -> float:
         """Return the time; where it is made up, the time of the newest frame and what has passed since."""
@@ -364,8 +352,7 @@ class Service:
                 await self.session.tend()
                 self.metrics.gauge("journal_failing", self.session.journal.failing, stream=self._stream)
                 self.metrics.gauge("journal_lost_lines", self.session.journal.lost, stream=self._stream)
-            # A copy: a thread of the source may add a kind meanwhile.
-            for kind, n in dict(self.source.refused).items():
+            for kind, n in self._all_refused().items():
                 self.metrics.count("messages_refused", n - self._refused.get(kind, 0), kind=kind, stream=self._stream)
                 self._refused[kind] = n
             self.metrics.gauge("samples_unchecked", self.source.unchecked, stream=self._stream)

@@ -1,0 +1,37 @@
+"""What a live service has done, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a service has done.
+
+    Attributes
+    ----------
+    frames, forecasts, holds
+        Number of frames taken, of forecasts sent, and of those with the status hold.
+    unlearnt
+        Number of samples from which nothing was learnt, because this machine could not keep up.
+    counts
+        Number of frames and samples of each kind.
+    refused
+        Number of messages that were not valid samples, by kind.
+    dropped
+        Number of forecasts that sinks dropped.
+
+    Examples
+    --------
+    >>> Summary(frames=100, forecasts=98, holds=0, unlearnt=0, counts={"lost": 2}, refused={}, dropped=0).counts["lost"]
+    2
+    """
+
+    frames: int
+    forecasts: int
+    holds: int
+    unlearnt: int
+    counts: dict[str, int]
+    refused: dict[str, int]
+    dropped: int

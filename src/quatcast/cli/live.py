@@ -48,7 +48,12 @@ def run(
     name: Annotated[str, Option(help="Name of the stream.")] = "stream",
     channels: Annotated[str, Option(help="Names of the channels, separated by commas.")] = "",
     unit: Annotated[str, Option(help="Unit of the values, if the source does not give it.")] = "",
-    space: Annotated[str, Option(help="What a channel is: position, vector, orientation or pose.")] = "position",
+    space: Annotated[
+        str | None,
+        Option(
+            help="What a channel is: position, vector, orientation or pose; by default that of a file, or position."
+        ),
+    ] = None,
     sentinel: Annotated[list[str] | None, Option(help=SENTINEL)] = None,
     valid: Annotated[list[str] | None, Option(help=VALID)] = None,
     record: Annotated[Path | None, Option(help="Folder of the session; an existing session is continued.")] = None,
@@ -74,7 +79,8 @@ def run(
     from quatcast.live.run import StreamPlan, ViewAddress, serve
 
     settings = _settings(
-        *(name, horizon, act_latency, input_age, rate, channels, unit, space), sentinel or [], valid or []
+        *(name, horizon, act_latency, input_age, rate, channels, unit, space or "position"),
+        *(sentinel or [], valid or []),
     )
     token = os.environ.get("QUATCAST_TOKEN") or None
     plan = StreamPlan(
@@ -85,6 +91,7 @@ def run(
         view=ViewAddress(host, port, token) if view else None,
         checkpoint=checkpoint,
         rotate=round(journal_size * 2**20),
+        take_space=space is None,
     )
     summary = asyncio.run(serve(plan, _tell))
     _tell(

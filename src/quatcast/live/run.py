@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from quatcast.engine.threads import one_thread
@@ -22,7 +22,7 @@ from quatcast.live.pipeline import Pipeline
 from quatcast.live.service import CHECKPOINT, Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
-from quatcast.live.transports import open_sink, open_source
+from quatcast.live.transports import Source, open_sink, open_source
 from quatcast.live.view.feed import ViewFeed
 
 log = logging.getLogger("quatcast.live")
@@ -72,6 +72,8 @@ class StreamPlan:
         Seconds between checkpoints.
     rotate
         Size of a file of the journal in bytes.
+    take_space
+        Whether the space of the source replaces that of the settings, if the source knows it.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class StreamPlan:
     view: ViewAddress | None = None
     checkpoint: float = CHECKPOINT
     rotate: int = field(default=ROTATE, repr=False)
+    take_space: bool = False
 
 
 async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None) -> Summary:
@@ -98,9 +101,17 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
         What to run.
     say
         Called with lines for the user, such as the address of the view.
+
+    Raises
+    ------
+    ValueError
+        If the plan cannot be carried out, for example because the source is in another space than the settings.
     """
-    settings, metrics = plan.settings, Metrics()
-    source = open_source(plan.source, settings.stream)
+    metrics = Metrics()
+    source = open_source(plan.source, plan.settings.stream)
+    settings = _in_space_of(source, plan)
+    if settings.space != plan.settings.space:
+        say(f"Space: {settings.space}, as the source says")
     sinks = [open_sink(url, settings.stream) for url in plan.sinks]
     feed = ViewFeed() if plan.view is not None else None
     told: list[Callable[[str, str], None]] = []
@@ -137,6 +148,16 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
             systemd.notify("STOPPING=1")
             sys.setswitchinterval(before)
             beating.cancel()
+
+
+def _in_space_of(source: Source, plan: StreamPlan) -> LiveSettings:
+    """Return the settings of a plan with the space that its source has recognised, or raise an error if they differ."""
+    if not source.spaces or (plan.settings.space in source.spaces and not plan.take_space):
+        return plan.settings
+    if plan.take_space:
+        return replace(plan.settings, space=source.spaces[0])
+    name, known = plan.source.partition("?")[0], " or ".join(source.spaces)
+    raise ValueError(f"--space: expected {known}, which {name} contains, got {plan.settings.space}; or leave it out")
 
 
 async def _open_view(stack: AsyncExitStack, feed: ViewFeed, metrics: Metrics, address: ViewAddress) -> str:

@@ -48,6 +48,8 @@ class Source(ABC):
     """Number of samples that were taken as text without a checksum: a digit that was changed is not noticed there."""
     realtime: bool = True
     """Whether samples arrive in real time. If not, times of arrival are made up, and nothing is silent or late."""
+    spaces: tuple[str, ...] = ()
+    """Spaces that the samples may be in, the recognised one first; empty if the source does not know."""
 
     @abstractmethod
     async def __aenter__(self) -> Self:

@@ -8,6 +8,7 @@ times of arrival are those at which the samples would have arrived.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator
@@ -24,6 +25,14 @@ from quatcast.live.frames import Frame
 from quatcast.live.journal import decode_line, read_journal
 from quatcast.live.records import read_frames
 from quatcast.live.transports.base import Source, register_transport
+
+SPACES = {
+    "position": ("position", "vector"),
+    "vector": ("vector", "position"),
+    "orientation": ("orientation", "vector"),
+    "pose": ("pose",),
+}
+"""Space of a recording → the spaces in which its samples can be forecast."""
 
 
 def parse_options(parts: SplitResult, **defaults: float) -> dict[str, float]:
@@ -166,10 +175,12 @@ class FileSource(PlayedSource):
         self.path, self.stream = path, stream
         if not path.exists():
             raise FileNotFoundError(2, "there is no such file", str(path))
-        journal = path.is_dir() or path.suffix == ".jsonl"
         self._recording: Recording | None = None
-        if not journal:
+        if path.is_dir() or path.suffix == ".jsonl":
+            self.spaces = _session_spaces(path if path.is_dir() else path.parent)
+        else:
             self._recording = read_csv(path, rate=rate or None, dimensions=int(dimensions) or None)
+            self.spaces = _recording_spaces(self._recording)
 
     def recorded(self) -> Iterator[Frame]:
         """Yield the frames of the file."""
@@ -187,6 +198,21 @@ class FileSource(PlayedSource):
                     yield decode_line(line)
                 except ValueError:
                     self.refused["damaged"] = self.refused.get("damaged", 0) + 1
+
+
+def _recording_spaces(recording: Recording) -> tuple[str, ...]:
+    """Return the spaces in which a recording can be forecast; four numbers without a meaning may be orientations."""
+    unnamed = recording.space in ("position", "vector") and recording.dimensions == 4
+    return SPACES[recording.space] + (("orientation",) if unnamed else ())
+
+
+def _session_spaces(folder: Path) -> tuple[str, ...]:
+    """Return the space of the session in a folder; nothing if it does not hold its description."""
+    try:
+        space = json.loads((folder / "session.json").read_text(encoding="utf-8"))["settings"]["space"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+    return SPACES.get(space, ()) if isinstance(space, str) else ()
 
 
 def recorded_frames(recording: Recording, stream: str) -> Iterator[Frame]:

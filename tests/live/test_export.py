@@ -49,6 +49,7 @@ def test_csv_samples_are_a_recording(session: Path, tmp_path: Path) -> None:
     recording = read_csv(paths[0])
     samples = np.array([one.forecast.sample for one in read_forecasts(read_journal(session))])
     assert recording.channels == ("lower abdomen", "upper abdomen", "chest")
+    assert recording.units == ("mm",) * 3
     assert np.array_equal(recording.positions, samples, equal_nan=True)
     frames = list(csv.DictReader(paths[1].read_text().splitlines()))
     assert len(frames) == len(list(read_frames(read_journal(session))))
@@ -60,7 +61,7 @@ def test_csv_forecasts_hold_every_bit(session: Path, tmp_path: Path) -> None:
     for row, record in zip(rows, read_forecasts(read_journal(session)), strict=True):
         one = record.forecast
         assert (int(row["number"]), float(row["sent_time"]), row["status"]) == (one.sequence, one.sent_time, one.status)
-        position = np.array([cell(row[f"{name}.{axis}"]) for name in ("lower abdomen", "chest") for axis in "xyz"])
+        position = np.array([cell(row[f"{name}.{axis} [mm]"]) for name in ("lower abdomen", "chest") for axis in "xyz"])
         assert np.array_equal(position, one.position[[0, 2]].ravel(), equal_nan=True)
 
 
@@ -103,6 +104,7 @@ def test_xdf_is_read_by_pyxdf(session: Path, tmp_path: Path) -> None:
     assert np.array_equal(forecasts["time_series"][:, 3:12], position, equal_nan=True)
     labels = [one["label"][0] for one in samples["info"]["desc"][0]["channels"][0]["channel"]]
     assert labels[:2] == ["lower abdomen.x", "lower abdomen.y"]
+    assert samples["info"]["desc"][0]["channels"][0]["channel"][0]["unit"] == ["mm"]
 
 
 @pytest.mark.parametrize("form", ["docx", ""])

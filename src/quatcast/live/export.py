@@ -9,15 +9,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from quatcast.data.recording import AXES
 from quatcast.escaping import csv_cell
+from quatcast.live.frames import Frame
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.records import read_forecasts, read_frames
 from quatcast.live.session import read_settings
+from quatcast.live.settings import LiveSettings
 from quatcast.live.xdf import XdfStream, write_xdf
-from quatcast.safety.status import Status
+from quatcast.safety.status import UNIT_QUATERNIONS, Status
 from quatcast.typing import Floats
 
 log = logging.getLogger("quatcast.live")
@@ -25,6 +27,19 @@ log = logging.getLogger("quatcast.live")
 BATCH = 10_000
 """Rows that are written at a time."""
 FORMATS = ("csv", "parquet", "xdf")
+ABOUT = [
+    "number",
+    "time",
+    "target_time",
+    "sent_time",
+    "status",
+    "reason",
+    "late",
+    "unsent",
+    "unlearnt",
+    "recovered",
+]
+"""Columns of the table of forecasts before the numbers."""
 
 
 @dataclass(frozen=True)
@@ -56,33 +71,73 @@ def session_tables(folder: Path, found: Reading) -> list[SessionTable]:
     ValueError
         If the folder holds no session, or a session without samples.
     """
-    read_settings(folder)
+    settings = read_settings(folder)
     first = next(read_frames(read_journal(folder)), None)
     if first is None:
         raise ValueError(f"{folder}: the session holds no samples yet")
-    channels, dimensions = first[1].values.shape
-    names = first[1].names or tuple(f"channel{i + 1}" for i in range(channels))
-    axes = AXES.get(dimensions) or [f"c{i + 1}" for i in range(dimensions)]
-    places = [f"{name}.{axis}" for name in names for axis in axes]
-    radii, filled = [f"{name} radius" for name in names], [f"{name} filled" for name in names]
-    before = [
-        "number",
-        "time",
-        "target_time",
-        "sent_time",
-        "status",
-        "reason",
-        "late",
-        "unsent",
-        "unlearnt",
-        "recovered",
-    ]
+    columns = _Columns.of(settings, first[1])
     samples, frames, forecasts = read_journal(folder), read_journal(folder, found=found), read_journal(folder)
+    places = columns.places()
     return [
         SessionTable("samples", ["time", *places], _sample_rows(samples)),
         SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(frames)),
-        SessionTable("forecasts", [*before, *places, *radii, *filled], _forecast_rows(forecasts)),
+        SessionTable("forecasts", columns.forecasts(), _forecast_rows(forecasts, len(columns.further))),
     ]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Names of the columns of a session.
+
+    Attributes
+    ----------
+    names, axes
+        Names of the channels and of their coordinates.
+    unit, space
+        Unit of the values, empty if unknown, and space of the channels.
+    further
+        Horizons in seconds after the first, in the order of the path.
+    """
+
+    names: tuple[str, ...]
+    axes: Sequence[str]
+    unit: str
+    space: str
+    further: tuple[float, ...]
+
+    @classmethod
+    def of(cls, settings: LiveSettings, first: Frame) -> Self:
+        """Return the columns of a session from its settings and its first frame."""
+        channels, dimensions = first.values.shape
+        names = settings.names or first.names or tuple(f"channel{i + 1}" for i in range(channels))
+        axes = AXES.get(dimensions) or [f"c{i + 1}" for i in range(dimensions)]
+        return cls(names, axes, settings.unit or first.unit, settings.space, tuple(sorted(settings.horizon[1:])))
+
+    def places(self, when: str = "") -> list[str]:
+        """Return the names of the coordinates; those of quaternions have no unit."""
+        turned = UNIT_QUATERNIONS.get(self.space)
+        plain = set(range(len(self.axes))[turned]) if turned is not None else set()
+        units = ["" if at in plain else _bracketed(self.unit) for at in range(len(self.axes))]
+        return [
+            f"{name}.{axis}{when}{unit}" for name in self.names for axis, unit in zip(self.axes, units, strict=True)
+        ]
+
+    def radii(self, when: str = "") -> list[str]:
+        """Return the names of the radii; the radius of an orientation is an angle."""
+        unit = _bracketed("rad" if self.space == "orientation" else self.unit)
+        return [f"{name} radius{when}{unit}" for name in self.names]
+
+    def forecasts(self) -> list[str]:
+        """Return the columns of the table of forecasts: the first horizon, then the others."""
+        columns = [*ABOUT, *self.places(), *self.radii(), *(f"{name} filled" for name in self.names)]
+        for horizon in self.further:
+            when = f" at {horizon:g} s"
+            columns += [f"target_time{when}", f"status{when}", *self.places(when), *self.radii(when)]
+        return columns
+
+
+def _bracketed(unit: str) -> str:
+    return f" [{unit}]" if unit else ""
 
 
 def _numbers(values: Floats) -> list[float | None]:
@@ -99,13 +154,16 @@ def _frame_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
         yield [number, frame.sequence, frame.device_time, frame.received, *_numbers(frame.values)]
 
 
-def _forecast_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
+def _forecast_rows(records: Iterable[dict[str, Any]], further: int) -> Iterator[list[Any]]:
     for one in read_forecasts(records):
         made = one.forecast
         times = [made.sequence, made.time, made.target_time, made.sent_time]
         marks = [one.late, one.unsent, one.unlearnt, one.recovered]
         numbers = [*_numbers(made.position), *_numbers(made.radius)]
-        yield [*times, made.status, made.reason, *marks, *numbers, *made.filled.tolist()]
+        row = [*times, made.status, made.reason, *marks, *numbers, *made.filled.tolist()]
+        for point in made.path[:further]:
+            row += [point.target_time, point.status, *_numbers(point.position), *_numbers(point.radius)]
+        yield row
 
 
 def export_session(folder: Path, form: str, out: Path) -> list[Path]:
@@ -169,17 +227,19 @@ def _write_parquet(table: SessionTable, path: Path) -> None:
     except ImportError:
         raise ImportError("--to parquet needs the package pyarrow: pip install pyarrow") from None
     kinds = {
-        "status": pa.string(),
         "reason": pa.string(),
         "number": pa.int64(),
         "n": pa.int64(),
         "sequence": pa.int64(),
     }
     flags = {"late", "unsent", "unlearnt", "recovered"}
-    fields = [
-        (name, pa.bool_() if name in flags or name.endswith(" filled") else kinds.get(name, pa.float64()))
-        for name in table.columns
-    ]
+
+    def kind_of(name: str) -> Any:
+        if name in flags or name.endswith(" filled"):
+            return pa.bool_()
+        return pa.string() if _is_status(name) else kinds.get(name, pa.float64())
+
+    fields = [(name, kind_of(name)) for name in table.columns]
     schema = pa.schema(fields)
     with pq.ParquetWriter(path, schema) as writer:
         while rows := list(islice(table.rows, BATCH)):
@@ -193,9 +253,10 @@ def _xdf_streams(stem: str, tables: Sequence[SessionTable]) -> list[XdfStream]:
     """Return the frames and the forecasts as streams of numbers; the status is a number, and reasons are markers."""
     by_name = {table.name: table for table in tables}
     frames, forecasts = by_name["frames"], by_name["forecasts"]
-    places = frames.columns[4:]
-    numeric = [name for name in forecasts.columns[10:] if not name.endswith(" filled")]
+    places, columns = frames.columns[4:], forecasts.columns
+    numeric = [at for at in range(len(ABOUT), len(columns)) if not columns[at].endswith(" filled")]
     status = {one.label: float(one) for one in Status}
+    chosen = [4, 1, 2, *numeric]
 
     def frame_samples() -> Iterator[tuple[float, list[float]]]:
         for row in frames.rows:
@@ -203,12 +264,16 @@ def _xdf_streams(stem: str, tables: Sequence[SessionTable]) -> list[XdfStream]:
 
     def forecast_samples() -> Iterator[tuple[float, list[float]]]:
         for row in forecasts.rows:
-            yield row[3], [status[row[4]], row[1], row[2], *_filled(row[10 : 10 + len(numeric)])]
+            yield row[3], _filled(status[row[at]] if _is_status(columns[at]) else row[at] for at in chosen)
 
     return [
         XdfStream(f"{stem} samples", "MoCap", places, frame_samples()),
-        XdfStream(f"{stem} forecasts", "MoCap", ["status", "time", "target_time", *numeric], forecast_samples()),
+        XdfStream(f"{stem} forecasts", "MoCap", [columns[at] for at in chosen], forecast_samples()),
     ]
+
+
+def _is_status(column: str) -> bool:
+    return column == "status" or column.startswith("status at ")
 
 
 def _filled(cells: Iterable[float | None]) -> list[float]:

@@ -42,6 +42,8 @@ class SessionSummary:
     times, errors, still, radius
         Target times (T,) and, per matured forecast and channel, the distance (T, channels) from the forecast to the
         sample, from the sample at the time of the forecast to the sample, and the radius; NaN where there is none.
+    horizons
+        Horizons in seconds; all errors are those of the first.
     latencies
         Seconds from arrival to sending, one per sent forecast.
     reading
@@ -64,6 +66,7 @@ class SessionSummary:
     errors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     still: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     radius: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    horizons: tuple[float, ...] = ()
     latencies: Floats = field(default_factory=lambda: np.zeros(0))
     reading: Reading = field(default_factory=Reading)
 
@@ -103,6 +106,9 @@ class SessionSummary:
             f"one, {self.recovered} computed after a restart; nothing was learnt from {self.unlearnt} samples",
             f"Events: {events or 'none'}",
         ]
+        if len(self.horizons) > 1:
+            others = ", ".join(f"{horizon:g} s" for horizon in self.horizons[1:])
+            lines.insert(0, f"Errors and coverage: {self.horizons[0]:g} s ahead; the export also holds {others}")
         if self.reading.torn or self.reading.damaged:
             lines.append(f"Journal: {self.reading.torn} lines cut off, {len(self.reading.damaged)} damaged")
         return lines
@@ -139,7 +145,8 @@ def summarise(folder: Path) -> SessionSummary:
             summary.events[record["kind"]] += 1
             if record["kind"] == "started":
                 rate = record["rate"]
-                steps = record["horizons"][0] * rate
+                summary.horizons = tuple(record["horizons"])
+                steps = summary.horizons[0] * rate
     distance = find_space(settings.space, rate).distance
     _score(read_forecasts(read_journal(folder)), summary, received, Truth(steps, distance, settings.space))
     return summary

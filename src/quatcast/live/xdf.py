@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.sax.saxutils import escape
 
+from quatcast.data.units import split_unit
+
 FILE_HEADER, STREAM_HEADER, SAMPLES, CLOCK_OFFSET, STREAM_FOOTER = 1, 2, 3, 4, 6
 """Tags of chunks."""
 BATCH = 1000
@@ -29,7 +31,7 @@ class XdfStream:
     name, kind
         Name and type of the stream.
     channels
-        Names of the channels.
+        Names of the channels, with the unit in brackets if it is known.
     samples
         Time in seconds and values of every sample.
     """
@@ -80,13 +82,17 @@ def _write_stream(file: BinaryIO, number: int, stream: XdfStream) -> None:
 
 
 def _header(stream: XdfStream) -> str:
-    labels = "".join(f"<channel><label>{escape(name)}</label></channel>" for name in stream.channels)
+    labels = "".join(f"<channel>{_channel(*split_unit(name))}</channel>" for name in stream.channels)
     return (
         f'<?xml version="1.0"?><info><name>{escape(stream.name)}</name><type>{escape(stream.kind)}</type>'
         f"<channel_count>{len(stream.channels)}</channel_count><nominal_srate>0</nominal_srate>"
         f"<channel_format>double64</channel_format><source_id>quatcast</source_id>"
         f"<desc><channels>{labels}</channels></desc></info>"
     )
+
+
+def _channel(label: str, unit: str) -> str:
+    return f"<label>{escape(label)}</label>" + (f"<unit>{escape(unit)}</unit>" if unit else "")
 
 
 def _length(number: int) -> bytes:

@@ -11,9 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from quatcast.data.recording import AXES
 from quatcast.escaping import csv_cell
-from quatcast.live.frames import Frame
+from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.records import read_forecasts, read_frames
 from quatcast.live.session import read_settings
@@ -81,7 +83,7 @@ def session_tables(folder: Path, found: Reading) -> list[SessionTable]:
     return [
         SessionTable("samples", ["time", *places], _sample_rows(samples)),
         SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(frames)),
-        SessionTable("forecasts", columns.forecasts(), _forecast_rows(forecasts, len(columns.further))),
+        SessionTable("forecasts", columns.forecasts(), _forecast_rows(forecasts, columns)),
     ]
 
 
@@ -123,9 +125,10 @@ class _Columns:
         ]
 
     def radii(self, when: str = "") -> list[str]:
-        """Return the names of the radii; the radius of an orientation is an angle."""
+        """Return the names of the radii; that of an orientation is an angle, and poses have both."""
         unit = _bracketed("rad" if self.space == "orientation" else self.unit)
-        return [f"{name} radius{when}{unit}" for name in self.names]
+        angles = [f"{name} angle radius{when} [rad]" for name in self.names if self.space == "pose"]
+        return [*(f"{name} radius{when}{unit}" for name in self.names), *angles]
 
     def forecasts(self) -> list[str]:
         """Return the columns of the table of forecasts: the first horizon, then the others."""
@@ -154,16 +157,23 @@ def _frame_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
         yield [number, frame.sequence, frame.device_time, frame.received, *_numbers(frame.values)]
 
 
-def _forecast_rows(records: Iterable[dict[str, Any]], further: int) -> Iterator[list[Any]]:
+def _forecast_rows(records: Iterable[dict[str, Any]], columns: _Columns) -> Iterator[list[Any]]:
     for one in read_forecasts(records):
         made = one.forecast
         times = [made.sequence, made.time, made.target_time, made.sent_time]
         marks = [one.late, one.unsent, one.unlearnt, one.recovered]
-        numbers = [*_numbers(made.position), *_numbers(made.radius)]
+        numbers = [*_numbers(made.position), *_radii(made, columns)]
         row = [*times, made.status, made.reason, *marks, *numbers, *made.filled.tolist()]
-        for point in made.path[:further]:
-            row += [point.target_time, point.status, *_numbers(point.position), *_numbers(point.radius)]
+        for point in made.path[: len(columns.further)]:
+            row += [point.target_time, point.status, *_numbers(point.position), *_radii(point, columns)]
         yield row
+
+
+def _radii(made: ForecastFrame | PathPoint, columns: _Columns) -> list[float | None]:
+    if columns.space != "pose":
+        return _numbers(made.radius)
+    angles = np.full(len(made.radius), np.nan) if made.angle_radius is None else made.angle_radius
+    return _numbers(np.concatenate([made.radius, angles]))
 
 
 def export_session(folder: Path, form: str, out: Path) -> list[Path]:

@@ -79,6 +79,8 @@ class PathPoint:
         (channels, dimensions) and (channels,), NaN where there is none.
     status
         Label of the status, for example "ok".
+    angle_radius
+        (channels,), the radius of the orientations of poses, in radians; None in other spaces.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class PathPoint:
     position: Floats
     radius: Floats
     status: str
+    angle_radius: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,9 @@ class ForecastFrame:
         Names of the channels, and the unit of positions and radii; empty if unknown.
     path
         Forecasts for further horizons, in order of time; empty with a single horizon.
+    angle_radius
+        (channels,), the radius of the orientations of poses, in radians; None in other spaces. `radius` is then that of
+        their positions.
 
     Examples
     --------
@@ -141,3 +147,4 @@ class ForecastFrame:
     names: tuple[str, ...] = ()
     unit: str = ""
     path: tuple[PathPoint, ...] = ()
+    angle_radius: Floats | None = None

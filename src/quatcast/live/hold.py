@@ -27,6 +27,7 @@ def hold_after(last: ForecastFrame, moment: float, silent: float) -> ForecastFra
     """
     nothing, channels = np.full(last.sample.shape, np.nan), len(last.filled)
     unknown, later = np.full(channels, np.nan), moment - last.time
+    angles = None if last.angle_radius is None else unknown
     return replace(
         last,
         target_time=last.target_time + later,
@@ -37,5 +38,6 @@ def hold_after(last: ForecastFrame, moment: float, silent: float) -> ForecastFra
         reason=f"no sample for {math.floor(10 * silent) / 10:g} s",
         filled=np.ones(channels, dtype=bool),
         sample=nothing,
-        path=tuple(PathPoint(point.target_time + later, nothing, unknown, HOLD) for point in last.path),
+        path=tuple(PathPoint(point.target_time + later, nothing, unknown, HOLD, angles) for point in last.path),
+        angle_radius=angles,
     )

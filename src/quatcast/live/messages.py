@@ -136,7 +136,7 @@ def forecast_text(forecast: ForecastFrame) -> bytes:
         "t_target": forecast.target_time,
         "t_sent": forecast.sent_time,
         "p": _rows(forecast.position),
-        "radius": _numbers(forecast.radius),
+        **_radii(forecast),
         "status": forecast.status,
         "reason": forecast.reason,
         "filled": forecast.filled.tolist(),
@@ -147,12 +147,19 @@ def forecast_text(forecast: ForecastFrame) -> bytes:
             {
                 "t_target": point.target_time,
                 "p": _rows(point.position),
-                "radius": _numbers(point.radius),
+                **_radii(point),
                 "status": point.status,
             }
             for point in forecast.path
         ]
     return _encode(message, forecast.names, forecast.unit)
+
+
+def _radii(forecast: ForecastFrame | PathPoint) -> dict[str, Any]:
+    """Return the fields of the radii; only poses have a second one."""
+    angles = forecast.angle_radius
+    second = {} if angles is None else {"angle_radius": _numbers(angles)}
+    return {"radius": _numbers(forecast.radius), **second}
 
 
 def parse_forecast(line: bytes) -> ForecastFrame:
@@ -202,7 +209,12 @@ def read_forecast(message: dict[str, Any]) -> ForecastFrame:
         names=read_names(message, channels),
         unit=read_name(message, "unit", ""),
         path=tuple(_path_point(point, position.shape) for point in path),
+        angle_radius=_angle_radius(message, channels),
     )
+
+
+def _angle_radius(message: dict[str, Any], channels: int) -> Floats | None:
+    return read_vector(message, "angle_radius", channels) if "angle_radius" in message else None
 
 
 def _path_point(message: dict[str, Any], shape: tuple[int, ...]) -> PathPoint:
@@ -211,7 +223,7 @@ def _path_point(message: dict[str, Any], shape: tuple[int, ...]) -> PathPoint:
     if position.shape != shape:
         fail("path", f"positions of the shape of p, {shape}", position.shape)
     radius, status = read_vector(message, "radius", shape[0]), read_name(message, "status", "")
-    return PathPoint(read_time(message, "t_target"), position, radius, status)
+    return PathPoint(read_time(message, "t_target"), position, radius, status, _angle_radius(message, shape[0]))
 
 
 def _decode(line: bytes) -> str:

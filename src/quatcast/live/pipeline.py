@@ -182,7 +182,7 @@ class Pipeline:
             target_time=sample.time + self.horizons[0],
             sent_time=sent,
             position=first.position,
-            radius=_one_radius(first),
+            radius=_radius(first),
             status=first.status.label,
             reason=one_line(first.reason),
             filled=forecast.replaced,
@@ -190,6 +190,7 @@ class Pipeline:
             names=self.names,
             unit=self.unit,
             path=tuple(_path_point(forecast, sample.time, horizon) for horizon in sorted(self.horizons[1:])),
+            angle_radius=_angle_radius(first),
         )
 
     def tree(self) -> dict[str, Any]:
@@ -226,14 +227,19 @@ class Pipeline:
         self._grid, self._forecaster = tree["grid"], tree["forecaster"]
 
 
-def _one_radius(forecast: Forecast) -> Floats:
+def _radius(forecast: Forecast) -> Floats:
     """Return the radius (channels,) of a forecast; of a pose, that of its position."""
     return forecast.radius if forecast.radius.ndim == 1 else np.asarray(forecast.radius[:, 0])
 
 
+def _angle_radius(forecast: Forecast) -> Floats | None:
+    """Return the radius (channels,) of the orientations of a forecast of poses; None in other spaces."""
+    return None if forecast.radius.ndim == 1 else np.asarray(forecast.radius[:, 1])
+
+
 def _path_point(forecast: Forecast, time: float, horizon: float) -> PathPoint:
     one = forecast.at(horizon)
-    return PathPoint(time + horizon, one.position, _one_radius(one), one.status.label)
+    return PathPoint(time + horizon, one.position, _radius(one), one.status.label, _angle_radius(one))
 
 
 def _times(frames: list[Frame], base: str) -> list[float]:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from quatcast.live.frames import ForecastFrame
+from quatcast.live.frames import ForecastFrame, PathPoint
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.pipeline import Build, Pipeline, build_recommended
 from quatcast.live.records import ForecastRecord, read_forecasts, read_frames
 from quatcast.live.session import read_settings
+from quatcast.typing import Floats
 
 
 @dataclass
@@ -118,7 +119,15 @@ def _equal(made: ForecastFrame, known: ForecastRecord) -> bool:
     """Compare bit for bit; a forecast that was late was sent as a hold."""
     theirs = known.forecast
     status = known.late or (made.status == theirs.status and made.reason == theirs.reason)
-    pairs = [(made.position, theirs.position), (made.radius, theirs.radius)]
+    pairs = _pairs(made, theirs)
     for mine, other in zip(made.path, theirs.path, strict=True):
-        pairs += [(mine.position, other.position), (mine.radius, other.radius)]
+        pairs += _pairs(mine, other)
     return status and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
+
+def _pairs(mine: ForecastFrame | PathPoint, other: ForecastFrame | PathPoint) -> list[tuple[Floats, Floats]]:
+    """Return the arrays to compare; earlier versions did not record the radii of orientations of poses."""
+    pairs = [(mine.position, other.position), (mine.radius, other.radius)]
+    if mine.angle_radius is not None and other.angle_radius is not None:
+        pairs.append((mine.angle_radius, other.angle_radius))
+    return pairs

@@ -1,0 +1,96 @@
+"""Forecasts of poses carry two radii, of the position and of the orientation, wherever they go."""
+
+import asyncio
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streams import Given, Kept, frame
+
+from quatcast import quaternion, recommended
+from quatcast.live.export import export_session
+from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.hold import hold_after
+from quatcast.live.journal import encode_line, journal_files, read_journal
+from quatcast.live.messages import forecast_message, parse_forecast
+from quatcast.live.pipeline import Pipeline
+from quatcast.live.replay import replay_session
+from quatcast.live.service import Service
+from quatcast.live.session import Session
+from quatcast.live.settings import LiveSettings
+
+SETTINGS = LiveSettings(stream="tool", horizon=(0.2, 0.1), rate=10.0, unit="mm", space="pose")
+
+
+def poses() -> list[Frame]:
+    times, rng = np.arange(80) / 10, np.random.default_rng(1)
+    turned = quaternion.from_rotation_vector(np.outer(np.sin(times), [0.0, 0.5, 0.1]) + rng.normal(0, 0.01, (80, 3)))
+    moved = np.outer(np.cos(times), [10.0, 5.0, 0.0]) + rng.normal(0, 0.1, (80, 3))
+    values = np.concatenate([moved, turned], axis=1)
+    return [replace(frame(i), values=values[i : i + 1], names=("probe",)) for i in range(80)]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[ForecastFrame]]:
+    folder, kept = tmp_path_factory.mktemp("session"), Kept()
+    session = Session(folder, SETTINGS, print)
+    asyncio.run(Service(Pipeline(SETTINGS), Given(list(poses()), realtime=False), [kept], session=session).run())
+    return folder, kept.sent
+
+
+def test_both_radii_are_those_of_the_forecaster(recorded: tuple[Path, list[ForecastFrame]]) -> None:
+    forecaster = recommended([0.2, 0.1], 10.0, names=("probe",), space="pose")
+    both = [forecaster.update(one.values) for one in poses()]
+    sent = [json.loads(forecast_message(one)) for one in recorded[1]]
+    known = 0
+    for expected, message in zip(both, sent, strict=True):
+        for seconds, part in ((0.2, message), (0.1, message["path"][0])):
+            radius = expected.at(seconds).radius
+            pair = np.array([part["radius"], part["angle_radius"]], dtype=float)[:, 0]
+            assert np.array_equal(pair, radius[0], equal_nan=True)
+            known += np.isfinite(pair).all()
+    assert known > 20
+
+
+def test_messages_are_read_back_with_and_without_it(recorded: tuple[Path, list[ForecastFrame]]) -> None:
+    one = recorded[1][-1]
+    back = parse_forecast(forecast_message(one))
+    assert one.angle_radius is not None
+    assert np.array_equal(back.angle_radius, one.angle_radius)
+    assert np.array_equal(back.path[0].angle_radius, one.path[0].angle_radius)
+    earlier = replace(one, angle_radius=None, path=(replace(one.path[0], angle_radius=None),))
+    assert b"angle" not in forecast_message(earlier)
+    assert parse_forecast(forecast_message(earlier)).angle_radius is None
+    assert np.isnan(hold_after(one, one.time + 1, 1.0).angle_radius).all()
+
+
+def test_replay_compares_it_and_accepts_journals_without(
+    recorded: tuple[Path, list[ForecastFrame]], tmp_path: Path
+) -> None:
+    folder = recorded[0]
+    assert replay_session(folder).equal == 80
+    (tmp_path / "session.json").write_bytes((folder / "session.json").read_bytes())
+    [(_, path)] = journal_files(folder)
+    records = list(read_journal(folder))
+    made = [record for record in records if record["type"] == "forecast"]
+    made[70]["angle_radius"][0] *= 2
+    (tmp_path / path.name).write_bytes(b"".join(encode_line(record) for record in records))
+    assert replay_session(tmp_path).different == [70]
+    for record in made:
+        for part in (record, *record["path"]):
+            del part["angle_radius"]
+    (tmp_path / path.name).write_bytes(b"".join(encode_line(record) for record in records))
+    assert replay_session(tmp_path).different == []
+
+
+def test_export_holds_it(recorded: tuple[Path, list[ForecastFrame]], tmp_path: Path) -> None:
+    path = export_session(recorded[0], "csv", tmp_path)[2]
+    last = list(csv.DictReader(path.read_text().splitlines()))[-1]
+    one = recorded[1][-1]
+    assert float(last["probe angle radius [rad]"]) == one.angle_radius[0]
+    assert float(last["probe radius [mm]"]) == one.radius[0]
+    assert float(last["probe angle radius at 0.1 s [rad]"]) == one.path[0].angle_radius[0]
+    assert {"probe.x [mm]", "probe.qw"} <= set(last)

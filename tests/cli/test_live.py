@@ -117,6 +117,27 @@ def test_csv_lines_on_standard_input(tmp_path: Path) -> None:
     assert answered[0]["names"] == ["hip"]
 
 
+def test_rate_is_detected_from_device_times_of_lines_that_arrive_at_once() -> None:
+    text = "".join(f"{i / 10},{i},0,0\n" for i in range(51))
+    words = [*COMMAND, "stdin:", "--to", "stdout:"]
+    done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=60, check=True)
+    assert "started: 10 Hz" in done.stderr
+    assert "could not be detected" not in done.stderr
+    assert len(done.stdout.splitlines()) >= 20
+
+
+def test_session_that_is_continued_without_new_samples_knows_its_rate(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["live", SHORT, "--record", str(tmp_path / "session")]
+    assert run(words) == 0
+    assert "20 forecasts sent" in capfd.readouterr().err
+    assert run(words) == 0
+    said = capfd.readouterr().err
+    assert "40 samples, 0 forecasts sent" in said
+    assert "could not be detected" not in said
+
+
 def test_recording_is_played_at_its_speed(tmp_path: Path) -> None:
     write_csv(simulated(seconds=1)[0], tmp_path / "walk.csv")
     words = [*COMMAND, f"file:{tmp_path}/walk.csv?speed=1", "--to", "stdout:", "--rate", "10"]

@@ -99,8 +99,11 @@ def run(
         + (f"; nothing learnt from {summary.unlearnt}, this machine is too busy" if summary.unlearnt else "")
         + _counted(summary.counts, summary.refused)
     )
-    if summary.frames and not summary.forecasts and rate is None:
-        _tell("The rate could not be detected: that takes 8 samples over at least two seconds; or give it by --rate.")
+    if summary.frames and not summary.rate:
+        _tell(
+            "The rate could not be detected: that takes 8 samples over at least two seconds, by the times of the device or "
+            "else by the times of arrival; or give it by --rate."
+        )
 
 
 def _tell(text: str) -> None:

@@ -21,6 +21,8 @@ class Summary:
         Number of messages that were not valid samples, by kind.
     dropped
         Number of forecasts that sinks dropped.
+    rate
+        Sampling rate in Hz, also of a session that was continued; 0 if it could not be detected.
 
     Examples
     --------
@@ -35,3 +37,4 @@ class Summary:
     counts: dict[str, int]
     refused: dict[str, int]
     dropped: int
+    rate: float = 0.0

@@ -113,7 +113,13 @@ class Pipeline:
         self._measuring.append(fit)
         if self.rate and self.horizons:
             return self._begin()
-        return self._begin() if enough([one.received for one in self._measuring]) else Taken()
+        return self._begin() if self._enough() else Taken()
+
+    def _enough(self) -> bool:
+        """Return whether the waiting frames show the rate, by the times of the device if it gives them."""
+        if self._measuring[0].device_time is not None and enough(_times(self._measuring, "device")):
+            return True
+        return enough([one.received for one in self._measuring])
 
     def _cleaned(self, frame: Frame) -> Frame:
         """Return a frame with NaN where it is known to be faulty, so that nothing is interpolated from such values."""

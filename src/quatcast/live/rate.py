@@ -47,13 +47,13 @@ def detect_rate(times: Sequence[float] | Floats) -> float:
     return rate
 
 
-def enough(received: Sequence[float]) -> bool:
-    """Return whether a stream that arrived at these times is long enough to detect its rate.
+def enough(times: Sequence[float]) -> bool:
+    """Return whether a stream that was measured, or arrived, at these times is long enough to detect its rate.
 
     Examples
     --------
     >>> enough([0.0, 0.5, 1.0]), enough([0.1 * i for i in range(30)])
     (False, True)
     """
-    count = len(received)
-    return count >= MOST or (count >= FEWEST and received[-1] - received[0] >= SECONDS)
+    count = len(times)
+    return count >= MOST or (count >= FEWEST and times[-1] - times[0] >= SECONDS)

@@ -137,9 +137,16 @@ class Service:
 
     def summary(self) -> Summary:
         """Return what has been done so far."""
-        dropped = sum(sink.dropped for sink in self.sinks)
-        counts, refused = self.pipeline.counts, self._all_refused()
-        return Summary(self.pipeline.frames, self.forecasts, self.holds, self.unlearnt, counts, refused, dropped)
+        return Summary(
+            frames=self.pipeline.frames,
+            forecasts=self.forecasts,
+            holds=self.holds,
+            unlearnt=self.unlearnt,
+            counts=self.pipeline.counts,
+            refused=self._all_refused(),
+            dropped=sum(sink.dropped for sink in self.sinks),
+            rate=self.pipeline.rate,
+        )
 
     def _all_refused(self) -> dict[str, int]:
         """Return how many messages the source and the service refused, by kind."""

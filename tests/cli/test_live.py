@@ -117,6 +117,15 @@ def test_csv_lines_on_standard_input(tmp_path: Path) -> None:
     assert answered[0]["names"] == ["hip"]
 
 
+@pytest.mark.parametrize("lines", [2, 5000])
+def test_wrong_settings_of_standard_input_are_one_line(lines: int) -> None:
+    words = [*COMMAND, "stdin:", "--channels", "a,b", "--rate", "10"]
+    done = subprocess.run(words, input="1,2,3\n" * lines, capture_output=True, text=True, timeout=60, check=False)
+    waiting, *said = done.stderr.splitlines()
+    assert (done.returncode, waiting) == (2, "Waiting for samples from stdin:; Ctrl-C ends")
+    assert said == ["quatcast: names: expected 1 names for as many channels, got 2"]
+
+
 def test_rate_is_detected_from_device_times_of_lines_that_arrive_at_once() -> None:
     text = "".join(f"{i / 10},{i},0,0\n" for i in range(51))
     words = [*COMMAND, "stdin:", "--to", "stdout:"]

@@ -1,8 +1,11 @@
 """Standard input and recordings as sources: how they end, and where they continue."""
 
 import asyncio
+import gc
 import io
 import logging
+import threading
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +27,32 @@ def play(source: Source) -> list[Frame]:
             return [frame async for frame in source.frames()]
 
     return asyncio.run(main())
+
+
+@pytest.mark.parametrize("lines", [1, 3000])
+def test_standard_input_that_goes_on_after_the_service_leaves_nothing_behind(lines: int) -> None:
+    """The thread ends without a warning, whether a line comes after the end or many are waiting for room."""
+    ended = threading.Event()
+
+    class Late(io.BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            if lines == 1:
+                ended.wait(5)
+            return super().readline(size)
+
+    async def enter_and_leave() -> threading.Thread:
+        async with StdinSource("chest", file=Late(b"1,2,3\n" * lines)):
+            await asyncio.sleep(0.1)
+            return next(thread for thread in threading.enumerate() if thread.name == "stdin" and thread.is_alive())
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        reader = asyncio.run(enter_and_leave())
+        ended.set()
+        reader.join(5)
+        gc.collect()
+    assert not reader.is_alive()
+    assert [str(one.message) for one in caught] == []
 
 
 @pytest.mark.parametrize("dimensions", ["0", "17", "20"])

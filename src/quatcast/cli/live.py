@@ -101,8 +101,8 @@ def run(
     )
     if summary.frames and not summary.rate:
         _tell(
-            "The rate could not be detected: that takes 8 samples over at least two seconds, by the times of the device or "
-            "else by the times of arrival; or give it by --rate."
+            "The rate could not be detected: that takes 8 samples over at least two seconds, by the times of the "
+            "device or else by the times of arrival; or give it by --rate."
         )
 
 

@@ -11,7 +11,6 @@ import sys
 import threading
 from collections import Counter, deque
 from collections.abc import AsyncIterator
-from concurrent.futures import CancelledError
 from typing import BinaryIO, Self
 from urllib.parse import SplitResult
 
@@ -54,14 +53,17 @@ class StdinSource(Source):
 
     async def __aenter__(self) -> Self:
         """Begin to read."""
-        self._queue: asyncio.Queue[Frame | Exception | None] = asyncio.Queue(WAITING)
+        self._queue: asyncio.Queue[Frame | Exception | None] = asyncio.Queue()
+        self._room, self._left = threading.Semaphore(WAITING), False
         self._loop = asyncio.get_running_loop()
         # A thread that ends with the program: nothing can interrupt its reading.
         threading.Thread(target=self._read, daemon=True, name="stdin").start()
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        """Stop waiting for samples."""
+        """Stop waiting for samples, and let the thread end if it waits for room."""
+        self._left = True
+        self._room.release()
 
     def _read(self) -> None:
         """Read lines until the end; whatever ends it is passed on, so that nobody waits for a thread that has gone."""
@@ -76,16 +78,20 @@ class StdinSource(Source):
         self._put(end)
 
     def _put(self, one: Frame | Exception | None) -> bool:
-        """Queue a frame or the end, and return whether the loop still runs; a full queue makes the sender wait."""
+        """Queue a frame or the end, and return whether anybody takes it; a full queue makes the sender wait."""
+        self._room.acquire()
+        if self._left:
+            return False
         try:
-            asyncio.run_coroutine_threadsafe(self._queue.put(one), self._loop).result()
-        except (RuntimeError, CancelledError):
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, one)
+        except RuntimeError:  # the loop is closed
             return False
         return True
 
     async def frames(self) -> AsyncIterator[Frame]:
         """Yield the samples until the end of the input."""
         while (one := await self._queue.get()) is not None:
+            self._room.release()
             if isinstance(one, Exception):
                 raise one
             yield one

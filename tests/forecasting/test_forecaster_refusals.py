@@ -46,7 +46,7 @@ def test_bad_settings_are_named(settings, message):
         ([["a", "b", "c"]], "sample: .*<U1"),
         (np.zeros(3), r"sample: expected shape \(channels, dimensions\), got \(3,\)"),
         (np.zeros((0, 3)), r"sample: .*\(0, 3\)"),
-        (np.zeros((2, 5)), r"sample: expected (at most 4 dimensions, .*got 5|shape \(2, 3\) as before, got \(2, 5\))"),
+        (np.zeros((2, 5)), r"sample: expected (at most 4 coordinates .*got 5|shape \(2, 3\) as before, got \(2, 5\))"),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -87,7 +87,7 @@ def test_a_bad_mask_is_named_and_changes_nothing(observed):
     [
         (np.zeros((20, 3)), r"positions: expected shape \(T, channels, dimensions\), got \(20, 3\)"),
         (np.full((20, 1, 3), np.nan), r"positions: .*positions\[0, 0, 0\] is nan"),
-        (np.zeros((20, 1, 5)), "expected at most 4 dimensions, .*got 5"),
+        (np.zeros((20, 1, 5)), "expected at most 4 coordinates .*got 5"),
         (
             np.zeros((TRAIN - 1, 1, 3)),
             f"positions: expected at least {TRAIN} samples of shape",

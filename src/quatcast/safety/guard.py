@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.charts import Chart
@@ -34,7 +34,7 @@ from quatcast.forecasting.spaces import find_space
 from quatcast.safety.channels import some
 from quatcast.safety.gate import Gate, Gated
 from quatcast.safety.judgement import RECENT
-from quatcast.safety.status import UNIT_QUATERNIONS, Forecast, GuardedForecasts, Path, Status
+from quatcast.safety.status import UNIT_QUATERNIONS, Forecast, GuardedForecasts, Path, Status, placed
 from quatcast.safety.track import Track
 from quatcast.typing import Bools, Floats
 
@@ -311,8 +311,8 @@ class Guarded(OnlineForecaster):
             status[t] = forecast.status
             reasons.append(forecast.reason)
         several = bool(np.ndim(self._asked))
-        forecasts = _placed([f.position for f in made], ahead, several)
-        radius = _placed([f.radius for f in made], ahead, several)
+        forecasts = placed([f.position for f in made], ahead, several)
+        radius = placed([f.radius for f in made], ahead, several)
         replaced = np.stack([f.replaced for f in made])
         return GuardedForecasts(
             forecasts, np.full(T, np.nan), int(ahead.max()), "causal", 0, radius, status, reasons, replaced
@@ -394,16 +394,6 @@ class Guarded(OnlineForecaster):
         """Undo the step of the forecaster alone, and return the reason to hold."""
         rewind_to(self.forecaster, before[-1])
         return f"the forecaster failed: {error}; it is as it was before this sample"
-
-
-def _placed(made: list[Floats], ahead: NDArray[np.int64], several: bool) -> Floats:
-    """Place forecasts made at T samples at those that they are for: (horizons, T, …), NaN where there is none."""
-    rows = np.stack(made)
-    rows = rows.swapaxes(0, 1) if several else rows[None]
-    placed = np.full_like(rows, np.nan)
-    for i, h in enumerate(ahead):
-        placed[i, h:] = rows[i, : len(made) - h]
-    return placed if several else placed[0]
 
 
 def _degraded(judged: tuple[Floats, Status, str], why: str) -> tuple[Floats, Status, str]:

@@ -210,3 +210,13 @@ class GuardedForecasts(Forecasts):
     status: NDArray[np.int8]
     reasons: list[str]
     replaced: Bools
+
+
+def placed(made: list[Floats], ahead: NDArray[np.int64], several: bool) -> Floats:
+    """Place forecasts made at T samples at those that they are for: (horizons, T, …), NaN where there is none."""
+    rows = np.stack(made)
+    rows = rows.swapaxes(0, 1) if several else rows[None]
+    placed = np.full_like(rows, np.nan)
+    for i, h in enumerate(ahead):
+        placed[i, h:] = rows[i, : len(made) - h]
+    return placed if several else placed[0]

@@ -34,7 +34,7 @@ from quatcast.forecasting.spaces import find_space
 from quatcast.safety.channels import some
 from quatcast.safety.gate import Gate, Gated
 from quatcast.safety.judgement import RECENT
-from quatcast.safety.status import UNIT_QUATERNIONS, Forecast, GuardedForecasts, Path, Status, placed
+from quatcast.safety.status import UNIT_QUATERNIONS, Forecast, GuardedForecasts, Path, Status, degraded, placed
 from quatcast.safety.track import Track
 from quatcast.typing import Bools, Floats
 
@@ -230,7 +230,7 @@ class Guarded(OnlineForecaster):
             for track, position, radius in zip(state.tracks, path, radii, strict=True)
         ]
         stray = self._judge_time(time)
-        return self._answer(gated, path, [_degraded(one, stray) for one in judged] if stray else judged)
+        return self._answer(gated, path, [degraded(one, stray) for one in judged] if stray else judged)
 
     def _answer(self, gated: Gated, path: Floats, judged: list[tuple[Floats, Status, str]]) -> Forecast:
         """Return the forecast for the horizons asked for."""
@@ -394,9 +394,3 @@ class Guarded(OnlineForecaster):
         """Undo the step of the forecaster alone, and return the reason to hold."""
         rewind_to(self.forecaster, before[-1])
         return f"the forecaster failed: {error}; it is as it was before this sample"
-
-
-def _degraded(judged: tuple[Floats, Status, str], why: str) -> tuple[Floats, Status, str]:
-    """Add a reason; a status that was ok becomes degraded."""
-    radius, status, reason = judged
-    return radius, Status.DEGRADED if status == Status.OK else status, "; ".join(filter(None, (reason, why)))

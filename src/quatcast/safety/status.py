@@ -220,3 +220,9 @@ def placed(made: list[Floats], ahead: NDArray[np.int64], several: bool) -> Float
     for i, h in enumerate(ahead):
         placed[i, h:] = rows[i, : len(made) - h]
     return placed if several else placed[0]
+
+
+def degraded(judged: tuple[Floats, Status, str], why: str) -> tuple[Floats, Status, str]:
+    """Add a reason; a status that was ok becomes degraded."""
+    radius, status, reason = judged
+    return radius, Status.DEGRADED if status == Status.OK else status, "; ".join(filter(None, (reason, why)))

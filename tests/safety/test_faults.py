@@ -62,10 +62,10 @@ def rmse(errors):
 
 LOST_VALUES = ["9999", "9999 for 0.5 s", "-9999 for 2 s", "1e8 for 0.5 s", "0 0 0, data 1.5 m away", "9999 with noise"]
 PAIRS = [
-    # Each burst on all channels and in one other scope, in turn; benchmarks/bursts.py tries every burst in every scope.
+    # Each burst in one scope, in turn, lost values in all; benchmarks/bursts.py tries every burst in every scope.
     (name, scope)
     for i, name in enumerate(BURSTS)
-    for scope in (SCOPES if name in LOST_VALUES else (SCOPES[0], SCOPES[1 + i % 2]))
+    for scope in (SCOPES if name in LOST_VALUES else (SCOPES[i % 3],))
 ]
 
 

@@ -67,6 +67,7 @@ def compare(
 
     Results are stored as they are computed. After an interruption the same command resumes.
     """
+    how = reading.given(locals(), reading.HOW)
     from quatcast.cli.choices import assignments, group_patterns, words
     from quatcast.evaluation import Settings
     from quatcast.evaluation.run.recordings import find_files
@@ -98,15 +99,6 @@ def compare(
         "max_runs": max_runs,
     }
     given = {key: value for key, value in options.items() if value is not None}
-    how = reading.given(
-        columns=columns,
-        ignore=ignore,
-        time=time_column,
-        time_unit=time_unit,
-        space=space,
-        dimensions=dimensions,
-        encoding=encoding,
-    )
     wishes = {"title": title, "anonymise": anonymise, "tolerance": tolerance, "figures": figures}
     _run(Settings.read(settings, **given) if settings else Settings.of(given), how, report, mixed, wishes)
 

@@ -50,6 +50,7 @@ def forecast(
     device: Annotated[str, Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Forecast the recording in a file, and write a table and a figure of the forecasts."""
+    options = reading.given(locals())
     import numpy as np
 
     from quatcast.algebra.backend import place
@@ -68,18 +69,6 @@ def forecast(
         raise ValueError(f"--labels: expected {' or '.join(chosen.labels)} for {chosen.name}, got {labels!r}")
     rule: Labels = "causal" if labels == "causal" else "lookahead"
     configuration = {**chosen.usual, **_settings(chosen, set_ or [])}
-    options = reading.given(
-        rate=rate,
-        channels=channels,
-        columns=columns,
-        ignore=ignore,
-        time=time_column,
-        time_unit=time_unit,
-        unit=unit,
-        space=space,
-        dimensions=dimensions,
-        encoding=encoding,
-    )
     recording = read(file, **options)
     _introduce(recording)
     recording = without_known_faults(recording, sentinel or [], valid or [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from typer import Option
@@ -22,15 +23,20 @@ Unit = Annotated[str | None, Option(help="Unit of all channels, mm, or of some, 
 Channels = Annotated[list[str] | None, Option(help="Channels to read, separated by commas.")]
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given, as arguments of `quatcast.data.read` and `quatcast.data.read_all`.
+HOW = {name: name for name in ("columns", "ignore", "time_unit", "space", "dimensions", "encoding")}
+HOW["time_column"] = "time"
+"""Parameter of a command → argument of `quatcast.data.read`."""
+WHAT = {name: name for name in ("rate", "unit", "channels")}
+"""The same for options that compare has with another meaning."""
+
+
+def given(parameters: Mapping[str, Any], names: Mapping[str, str] = HOW | WHAT) -> dict[str, Any]:
+    """Return the reading options among the parameters of a command, as arguments of `quatcast.data.read`.
 
     Examples
     --------
-    >>> given(time="stamp", ignore=["a,b", "c"], encoding=None)
-    {'time': 'stamp', 'ignore': ['a', 'b', 'c']}
+    >>> given({"file": "walk.csv", "time_column": "stamp", "ignore": ["a,b", "c"], "encoding": None})
+    {'ignore': ['a', 'b', 'c'], 'time': 'stamp'}
     """
-    for name in ("ignore", "channels"):
-        if options.get(name) is not None:
-            options[name] = words(options[name])
-    return {name: value for name, value in options.items() if value is not None}
+    options = {argument: parameters[name] for name, argument in names.items() if parameters.get(name) is not None}
+    return options | {name: words(options[name]) for name in ("ignore", "channels") if name in options}

@@ -73,6 +73,7 @@ def show(
     encoding: reading.Encoding = None,
 ) -> None:
     """Print the contents of recordings, and what the reader assumed about files."""
+    options = reading.given(locals())
     import sys
 
     from quatcast.cli.terminal import print_table
@@ -81,18 +82,6 @@ def show(
     from quatcast.evaluation import load
     from quatcast.evaluation.run.recordings import is_source
 
-    options = reading.given(
-        rate=rate,
-        channels=channels,
-        columns=columns,
-        ignore=ignore,
-        time=time_column,
-        time_unit=time_unit,
-        unit=unit,
-        space=space,
-        dimensions=dimensions,
-        encoding=encoding,
-    )
     rows = []
     for name in data:
         known = is_source(name) or not Path(name).is_file()

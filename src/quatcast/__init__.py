@@ -37,7 +37,8 @@ from quatcast.learners import (
     Step,
 )
 from quatcast.safety.conformal import Conformal
-from quatcast.safety.gate import Gate, Gated
+from quatcast.safety.gate import Gate
+from quatcast.safety.gated import Gated
 from quatcast.safety.guard import Guarded
 from quatcast.safety.recommendation import recommended
 from quatcast.safety.status import Forecast, GuardedForecasts, Path, Status

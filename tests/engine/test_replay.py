@@ -248,10 +248,12 @@ def test_bad_settings_are_named(settings, message):
         Replay(**settings)
 
 
-@pytest.mark.parametrize(("entries", "windows"), [(None, 12), (400, 12), (100, 6), (5, 1)])
-def test_long_inputs_make_smaller_batches(entries, windows):
+@pytest.mark.parametrize(
+    ("entries", "updates", "windows"), [(None, 2, 12), (400, 2, 12), (192, 2, 12), (191, 1, 11), (100, 1, 6), (5, 1, 1)]
+)
+def test_long_inputs_make_fewer_and_smaller_batches(entries, updates, windows):
     replay = Replay(updates=2, batch=12, window=4, memory=20, entries=entries)
     memory = Memory.of(replay)
     for t in range(20):
         memory.append(np.full((3, 4), float(t)), np.zeros((3, 1)), None)
-    assert [draw.inputs.shape for draw in memory.draw(replay)] == [(4, windows, 3, 4)] * 2
+    assert [draw.inputs.shape for draw in memory.draw(replay)] == [(4, windows, 3, 4)] * updates

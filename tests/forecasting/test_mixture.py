@@ -234,6 +234,36 @@ def test_after_a_gap_the_errors_before_it_count_for_little(truth, away, gap, soo
     assert (good[[0, 2]] < 0.5).all()
 
 
+@pytest.mark.parametrize("reweigh", [1, 7])
+def test_weights_are_computed_at_intervals_from_all_errors(truth, reweigh):
+    errors = [noise(truth, seed) for seed in range(2)]
+    seldom, always = (Mixture(experts(truth, errors, HORIZON), reweigh=n) for n in (reweigh, 1))
+    for t, sample in enumerate(truth[: 60 * reweigh], start=1):
+        before = seldom.weights if t > 1 else None
+        seldom.update(sample)
+        always.update(sample)
+        np.testing.assert_array_equal(seldom.state.covariance, always.state.covariance)
+        if t < 50 * reweigh or t % reweigh == 0:
+            np.testing.assert_array_equal(seldom.weights, always.weights)
+        else:
+            np.testing.assert_array_equal(seldom.weights, before)
+
+
+def test_a_member_that_joins_is_weighed_at_once(truth):
+    late = noise(truth, 1)
+    late[:460] = np.nan
+    mixture = Mixture(experts(truth, [noise(truth, 0), late], HORIZON), reweigh=7)
+    for sample in truth[:462]:
+        mixture.update(sample)
+    assert (mixture.weights[:, 1] > 0).all()
+
+
+@pytest.mark.parametrize("reweigh", [0, -1, 1.5, "often"])
+def test_an_interval_of_weights_must_be_a_whole_number(truth, reweigh):
+    with pytest.raises(ValueError, match="reweigh: expected a positive whole number"):
+        Mixture(experts(truth, [noise(truth, 0)], HORIZON), reweigh=reweigh)
+
+
 def test_runs_count_as_their_mean(truth):
     errors, other = np.stack([noise(truth, seed) for seed in range(3)], axis=1), noise(truth, 9)
     runs, mean = (

@@ -304,6 +304,25 @@ def test_a_step_can_be_undone(calm, at):
         assert gated.reasons == expected[2][t]
 
 
+def test_it_learns_after_its_answer_or_before_the_next_one(calm, tmp_path):
+    spoilt = corrupt(calm, glitches=0.05, dropouts=0.2, seed=3).positions[:130]
+    gate, expected = Gate(rate=10.0), through(spoilt)
+    gate.begin((3, 3))
+    for t, row in enumerate(spoilt):
+        gated = gate.judge(row)
+        np.testing.assert_array_equal(gated.position, expected[0][t])
+        assert gated.reasons == expected[2][t]
+        if t == 70:
+            # What is not learnt yet is part of the state.
+            gate.save(tmp_path / "gate")
+            gate = Gate.load(tmp_path / "gate")
+        if t % 3:
+            gate.learn()
+            kept = pickle.dumps(gate)
+            gate.learn()
+            assert pickle.dumps(gate) == kept
+
+
 def test_memory_does_not_grow(calm):
     gate = Gate(rate=10.0)
     through(calm.positions[:100], gate)

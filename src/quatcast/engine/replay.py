@@ -43,8 +43,8 @@ class Replay(Checkpointable):
     seed
         Seed of the draws. All runs replay the same windows.
     entries
-        Limit on the entries of all inputs of a batch. Where inputs are so long that `batch` windows would exceed it,
-        there are fewer, so that the time of a step remains the same. None for no limit.
+        Limit on the entries of all inputs of a batch, so that long inputs take no longer. Where `batch` windows would
+        exceed it, there are fewer, and one step of the optimizer per sample. None for no limit.
 
     Examples
     --------
@@ -69,9 +69,11 @@ class Replay(Checkpointable):
         if self.memory < self.window:
             raise ValueError(f"memory: expected at least one window of {self.window}, got {self.memory}")
 
-    def windows(self, m: int) -> int:
-        """Return the number of windows of a batch of inputs of m entries."""
-        return self.batch if self.entries is None else max(1, min(self.batch, self.entries // (self.window * m)))
+    def sizes(self, m: int) -> tuple[int, int]:
+        """Return the numbers of updates and of windows of each, for inputs of m entries."""
+        if self.entries is None or self.entries >= self.batch * self.window * m:
+            return self.updates, self.batch
+        return 1, max(1, self.entries // (self.window * m))
 
 
 class Draw(NamedTuple):
@@ -134,7 +136,7 @@ class Memory(State):
         n, rows = replay.window, self.inputs.rows
         if len(rows) < n:
             return []
-        last = self.rng.integers(n - 1, len(rows), size=(replay.updates, replay.windows(rows.shape[-1])))
+        last = self.rng.integers(n - 1, len(rows), size=replay.sizes(rows.shape[-1]))
         first = 1 if self.pure and rows.shape[1] > 1 else 0
         inputs = rows[last[:, None, :] + np.arange(1 - n, 1)[:, None], first:]
         targets, observed = self.targets.rows[last], self.observed.rows[last][:, :, None, :]

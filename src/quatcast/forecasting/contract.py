@@ -277,7 +277,7 @@ def positions_of(forecaster: Any, forecast: Any) -> Floats:
         raise ValueError(f"expected a forecast of shape (channels, dimensions), got {positions.shape}")
     if getattr(forecaster, "horizons", None) is None:
         positions = positions[..., None, :, :]
-    return positions.mean(axis=0) if positions.ndim == 4 else positions
+    return np.add.reduce(positions, axis=0) / len(positions) if positions.ndim == 4 else positions
 
 
 def place(forecasts: Floats, made: Floats, t: int, forecaster: Any) -> None:

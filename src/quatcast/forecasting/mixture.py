@@ -49,6 +49,8 @@ STRONGEST = 2.0
 """Largest ρ while few errors are known."""
 DISCOUNT = 0.25
 """Factor by which earlier errors count less once a member has joined."""
+FEW = 50
+"""Number of samples, in multiples of `reweigh`, up to which the weights are computed at every sample."""
 FADED = 0.05
 """Factor by which earlier errors of a channel count less once it is observed again after a gap."""
 
@@ -121,6 +123,8 @@ class MixtureState(ForecasterState):
         (horizons, channels), number of errors so far.
     unseen
         (channels,), number of samples in a row in which a channel was not observed.
+    age
+        Number of samples whose errors were counted.
     """
 
     sample: Floats
@@ -131,6 +135,7 @@ class MixtureState(ForecasterState):
     joined: Bools
     count: Counts
     unseen: Counts
+    age: int = 0
 
 
 class Mixture(OnlineForecaster):
@@ -150,6 +155,9 @@ class Mixture(OnlineForecaster):
         or one per horizon.
     gap
         Number of samples in a row without a channel after which its earlier errors count for little; None for never.
+    reweigh
+        Number of samples from one computation of the weights to the next, once many errors are known. Every error
+        counts.
     learn_first
         Weigh the members by the errors of the newest sample before answering. By default the answer comes first.
 
@@ -179,6 +187,7 @@ class Mixture(OnlineForecaster):
         memory: int = 300,
         shrinkage: float | Sequence[float] = 0.1,
         gap: int | None = None,
+        reweigh: int = 1,
         learn_first: bool = False,
     ) -> None:
         self.members = list(members)
@@ -197,7 +206,10 @@ class Mixture(OnlineForecaster):
             raise ValueError(f"mixture: expected memory >= 1 and shrinkage >= 0, got {memory!r} and {shrinkage!r}")
         if gap is not None and gap < 1:
             raise ValueError(f"gap: expected at least 1 sample, or None, got {gap!r}")
+        if not isinstance(reweigh, int | np.integer) or reweigh < 1:
+            raise ValueError(f"reweigh: expected a positive whole number of samples, got {reweigh!r}")
         self.memory, self.shrinkage, self.gap, self.learn_first = memory, shrinkage, gap, learn_first
+        self.reweigh = int(reweigh)
         self.horizon, self.horizons = self.members[0].horizon, getattr(self.members[0], "horizons", None)
 
     @property
@@ -276,20 +288,25 @@ class Mixture(OnlineForecaster):
         state.unseen = np.asarray((state.unseen + 1) * ~state.observed)
 
     def _weigh(self) -> None:
-        """Count the errors of the forecasts of the newest sample, and weigh the members anew."""
+        """Count the errors of the forecasts of the newest sample, and weigh the members anew if it is time."""
         state = self.state
+        state.age += 1
         covariance, weights, count = state.covariance.copy(), state.weights.copy(), state.count.copy()
         ahead = horizons_of(self)
         for i, (h, rho) in enumerate(zip(ahead, np.broadcast_to(self.shrinkage, len(ahead)), strict=True)):
             if len(state.made) > h:
                 errors = state.sample - state.made[-1 - h][:, i]
+                before = state.joined[i]
                 if (judged := self._count(i, errors, covariance[i])) is not None:
                     members, covariance[i] = judged
-                    active = weights[i][:, members] > 0
-                    weights[i], count[i] = 0.0, count[i] + state.observed
-                    early = np.minimum(STRONGEST, rho * self.memory / np.maximum(count[i], 1))
-                    C = covariance[i][:, members][..., members]
-                    weights[i][:, members] = blend(C, np.maximum(rho, early), active)
+                    count[i] += state.observed
+                    early = state.age < FEW * self.reweigh or len(members) > np.count_nonzero(before)
+                    if early or state.age % self.reweigh == 0:
+                        active = weights[i][:, members] > 0
+                        weights[i] = 0.0
+                        strongest = np.minimum(STRONGEST, rho * self.memory / np.maximum(count[i], 1))
+                        C = covariance[i][:, members][..., members]
+                        weights[i][:, members] = blend(C, np.maximum(rho, strongest), active)
         state.covariance, state.weights, state.count = covariance, weights, count
 
     def _count(self, i: int, errors: Floats, C: Floats) -> tuple[NDArray[np.intp], Floats] | None:

@@ -57,6 +57,8 @@ REFITS = 2.5
 """Fits of the kernel regression per second; they are at least ten samples apart."""
 ERRORS = 40.0
 """Seconds after which an error counts 1/e for the weights of the mixture, but no fewer than ten samples per second."""
+WEIGHTS = 10.0
+"""Computations of the weights per second, at most one per sample."""
 GAP = 5.0
 """Seconds without a channel, lost or after a jump, after which its earlier errors count for little."""
 LONG = (0, 1, 2, 3, 4, 5, 8, 12, 18, 26, 36, 46)
@@ -130,5 +132,11 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
     memory = round(ERRORS * max(rate, 10.0))
     # About memory/h of the errors in memory are independent: the fewer, the less their correlations count.
     shrinkage = [min(0.5, max(0.05, 10.0 * h / memory)) for h in ahead]
-    gap = max(1, round(GAP * rate))
-    return Mixture(members, memory=memory, shrinkage=shrinkage, gap=gap, learn_first=learn_first)
+    return Mixture(
+        members,
+        memory=memory,
+        shrinkage=shrinkage,
+        gap=max(1, round(GAP * rate)),
+        reweigh=max(1, round(rate / WEIGHTS)),
+        learn_first=learn_first,
+    )

@@ -97,6 +97,7 @@ class Conformal(Checkpointable):
             raise ValueError(f"level: expected a probability between 0 and 1, got {level!r}")
         self.channels, self.horizon, self.level = channels, horizon, level
         self.needed = max(20, 2 * horizon)
+        self._each = np.arange(channels)
         self.begin()
 
     def begin(self) -> None:
@@ -142,9 +143,9 @@ class Conformal(Checkpointable):
             raise ValueError(f"errors: expected {self.channels} distances, NaN where there is none, got {errors!r}")
         state = self.state
         given = self.given
-        judged = ~np.isnan(e) & ~np.isnan(given)
-        surprise = (1 - self.level) - (e > given)
-        alpha = state.alpha + np.where(judged, ADAPTATION / self.horizon * surprise, 0.0)
+        # Neither is true where there is no error or was no radius.
+        missed, hit = e > given, e <= given
+        alpha = state.alpha + ADAPTATION / self.horizon * ((1 - self.level) * (missed | hit) - missed)
         state.alpha = np.minimum(np.maximum(alpha, BOUNDS[0]), BOUNDS[1])
         radii = self._quantile(self._replace_oldest(e))
         state.radii = state.radii.copy()
@@ -175,9 +176,9 @@ class Conformal(Checkpointable):
         else:
             oldest = before[:, column]
             # One of several NaN is as good as another: the last.
-            place = np.where(np.isnan(oldest), -1, (state.ranked == oldest[:, None]).argmax(axis=1))
+            place = np.where(oldest == oldest, (state.ranked == oldest[:, None]).argmax(axis=1), -1)
             ranked = state.ranked.copy()
-            ranked[np.arange(self.channels), place] = e
+            ranked[self._each, place] = e
             ranked.sort(axis=1, kind="stable")
         state.ranked, state.ranked_from = ranked, state.errors
         return ranked
@@ -186,5 +187,5 @@ class Conformal(Checkpointable):
         n = np.count_nonzero(ranked == ranked, axis=1)
         q = np.minimum((1 - self.state.alpha) * (1 + self.horizon / np.maximum(n, 1)), LARGEST_RANK)
         rank = np.maximum(np.minimum(np.ceil(q * n).astype(int), n), 1)
-        radii = ranked[np.arange(self.channels), rank - 1] * np.maximum(q, 1.0)
+        radii = ranked[self._each, rank - 1] * np.maximum(q, 1.0)
         return np.where(n >= self.needed, radii, np.nan)

@@ -8,7 +8,8 @@ third for seconds, without the drift of a forecast that is fed with its own fore
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,8 @@ from quatcast.checkpoint import Checkpointable
 from quatcast.forecasting.contract import LARGEST, ForecasterState, as_sample
 from quatcast.safety.channels import every, norm, some, usable
 from quatcast.safety.companions import Companions
-from quatcast.safety.one_step import ORDER, OneStep
+from quatcast.safety.gated import Gated, Lesson, reasons
+from quatcast.safety.one_step import ORDER, OneStep, Step
 from quatcast.safety.repeats import Repeats
 from quatcast.safety.shifts import AWAY, LASTING, Place, Shifts
 from quatcast.typing import Bools, Counts, Floats
@@ -46,42 +48,6 @@ CLIP = 4.0
 """Largest innovation that counts, in multiples of the running scale."""
 
 
-@dataclass(frozen=True)
-class Gated:
-    """Result of the gate for one sample.
-
-    Attributes
-    ----------
-    position
-        (channels, dimensions), finite: the sample, or its replacement.
-    replaced
-        (channels,), True where the sample was rejected.
-    reasons
-        For each channel "" (accepted), "missing", "implausible", "frozen" (repeats its last value), or "shift"
-        (accepted again, at a new place).
-    lost
-        (channels,), number of samples since the last accepted one; 0 where this one is accepted.
-    offset
-        (channels, dimensions), how far the channel has been shifted: `position` minus the offset continues where the
-        channel was before the shift.
-    still
-        (channels,), True where the channel has never moved.
-    outside
-        (channels,), True where the position is far outside the usual range of the channel.
-    innovation
-        (channels,), distance of the sample from the one-step forecast of the channel; undefined where it is missing.
-    """
-
-    position: Floats
-    replaced: Bools
-    reasons: tuple[str, ...]
-    lost: Counts
-    offset: Floats
-    still: Bools
-    outside: Bools
-    innovation: Floats
-
-
 @dataclass
 class GateState(ForecasterState):
     """What a gate remembers. Arrays have one entry per channel.
@@ -106,6 +72,10 @@ class GateState(ForecasterState):
         Which channels repeat their values.
     companions
         How the channels move together.
+    lesson
+        What the newest sample teaches; None once it is learnt.
+    step, place
+        Scratch memory: the one-step forecast of the next sample, and where it is plausible; None until `Gate.learn`.
     """
 
     past: Floats
@@ -118,6 +88,14 @@ class GateState(ForecasterState):
     shifts: Shifts
     repeats: Repeats
     companions: Companions
+    lesson: Lesson | None = None
+    step: Step | None = field(default=None, init=False, repr=False, compare=False)
+    place: Place | None = field(default=None, init=False, repr=False, compare=False)
+
+    def rewind(self, mark: Any) -> None:
+        """Take the fields back; what is expected of the next sample is then computed anew."""
+        super().rewind(mark)
+        self.step = self.place = None
 
 
 class Gate(Checkpointable):
@@ -214,7 +192,9 @@ class Gate(Checkpointable):
             self.begin((x.shape[0], x.shape[1]))
         if x.shape != self.state.shape:
             raise ValueError(f"sample: expected shape {self.state.shape} as before, got {x.shape}")
-        return self.judge(self.without_known_faults(x))
+        gated = self.judge(self.without_known_faults(x))
+        self.learn()
+        return gated
 
     def without_known_faults(self, sample: Floats, space: str = "vector") -> Floats:
         """Return a sample as the tracker gives it, not in coordinates, with NaN where it is known to be lost."""
@@ -240,17 +220,16 @@ class Gate(Checkpointable):
         )
 
     def judge(self, x: Floats) -> Gated:
-        """Judge the coordinates of a sample that has been checked, without known faults.
+        """Judge the coordinates of a sample that has been checked, without known faults; `learn` learns from it.
 
         Most samples hold no surprise, and this is called for each: what only concerns missing, frozen or shifted
         channels is left out unless there are some.
         """
+        step, place = self._expect()
         state, shifts = self.state, self.state.shifts
         present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
         frozen = state.repeats.update(x, present, self.rate)
         trusted = present & ~frozen
-        step, inputs, largest = state.one_step.forecast(state.past)
-        place = self._place(state.past[-1] + step)
 
         raw = x if every(present) else np.where(present[:, None], x, 0.0)
         back = shifts.end(raw, trusted, place)
@@ -264,34 +243,61 @@ class Gate(Checkpointable):
         y = raw - shifts.offset if every(present) else np.where(present[:, None], raw - shifts.offset, 0.0)
 
         known = trusted & (state.count >= WARMUP)
-        steady = plausible & known & (state.lost == 0) & (largest <= place.bound)
-        state.one_step.learn(y - state.past[-1], inputs, steady, self._forget)
-        if some(known):
-            state.scale = self._scale(innovation, known)
+        steady = plausible & known & (state.lost == 0) & (step.largest <= place.bound)
+        displacement = y - state.past[-1]
         # Channels that have shifted, or are seen for the first time, continue where they are.
         fresh = shifted | (observed & (state.count == 0))
         if some(fresh):
             state.past = np.where(fresh[:, None], y, state.past)
         position = y
         if not complete:
-            position = np.where(observed[:, None], y, self._fill(y, observed, step))
+            position = np.where(observed[:, None], y, self._fill(y, observed, step.step))
         state.past = np.concatenate([state.past[1:], position[None]])
         settled = (state.count >= EARLY * self.rate) & (state.power > 0)
         outside = settled & (norm(position - state.center) > OUTSIDE * np.sqrt(state.power))
         shifted = shifted | self._settle(position, outside)
         position = state.past[-1]
-        self._describe(position, observed, outside)
+        state.count = state.count + observed
+        usual = observed & ~outside
+        state.lesson = Lesson(position, innovation, displacement, step.inputs, known, steady, usual)
+        state.step = state.place = None
         state.lost = np.zeros_like(state.lost) if complete else self._losses(observed, frozen)
         return Gated(
             raw.copy() if complete else np.where(observed[:, None], raw, position + shifts.offset),
             replaced=~observed,
-            reasons=_reasons(present, frozen, observed, shifted | back),
+            reasons=reasons(present, frozen, observed, shifted | back),
             lost=state.lost.copy(),
             offset=shifts.offset.copy(),
             still=~state.repeats.moved & (state.count >= EARLY * self.rate),
             outside=outside,
             innovation=innovation,
         )
+
+    def learn(self) -> None:
+        """Learn from the newest sample, unless that is done, and expect the next one.
+
+        Nothing of this changes what was said of the newest sample: a forecast need not wait for it.
+        """
+        if self.begun:
+            self._expect()
+
+    def _expect(self) -> tuple[Step, Place]:
+        """Return the one-step forecast of the next sample, and where it is plausible."""
+        state = self.state
+        if state.lesson is not None:
+            lesson, state.lesson = state.lesson, None
+            self._learn(lesson)
+        if state.step is None or state.place is None:
+            state.step = state.one_step.forecast(state.past)
+            state.place = self._place(state.past[-1] + state.step.step)
+        return state.step, state.place
+
+    def _learn(self, lesson: Lesson) -> None:
+        state = self.state
+        state.one_step.learn(lesson.displacement, lesson.inputs, lesson.steady, self._forget)
+        if some(lesson.known):
+            state.scale = self._scale(lesson.innovation, lesson.known)
+        self._describe(lesson.position, lesson.usual)
 
     def _losses(self, observed: Bools, frozen: Bools) -> Counts:
         """Return the number of samples since the last accepted one; a frozen channel was lost when it froze."""
@@ -347,18 +353,13 @@ class Gate(Checkpointable):
         widest = np.where(begun, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf)
         return np.minimum(scale, widest)
 
-    def _describe(self, position: Floats, observed: Bools, outside: Bools) -> None:
-        """Learn mean and power of each channel and, if all are observed, how they move together.
-
-        Positions far outside the usual range do not count.
-        """
+    def _describe(self, position: Floats, usual: Bools) -> None:
+        """Learn mean and power of each channel in its usual range and, if all are, how they move together."""
         state = self.state
-        state.count = state.count + observed
-        if some(starting := observed & (state.count == WARMUP)):
+        if some(starting := usual & (state.count == WARMUP)):
             # A fault among the first samples affects two displacements of four, but not the second smallest.
             first = np.sort(norm(np.diff(state.past[-WARMUP:], axis=0)), axis=0)[1]
             state.scale = np.where(starting, first, state.scale)
-        usual = observed & ~outside
         gain = np.maximum(1.0 / np.maximum(state.count, 1), self._forget) * usual
         away = position - state.center
         state.center = state.center + gain[:, None] * away
@@ -387,11 +388,3 @@ class Gate(Checkpointable):
             share = OWN_SHARE ** np.minimum(state.lost[~observed] + 1, 1000.0)[:, None]
             filled[~observed] = share * filled[~observed] + (1 - share) * others
         return np.asarray(np.clip(filled, -LARGEST, LARGEST))
-
-
-def _reasons(present: Bools, frozen: Bools, observed: Bools, shifted: Bools) -> tuple[str, ...]:
-    """Return for each channel why it was replaced, or that it was accepted at a new place."""
-    if every(observed) and not some(shifted):
-        return ("",) * len(observed)
-    reasons = np.where(present, np.where(frozen, "frozen", "implausible"), "missing")
-    return tuple(np.where(shifted, "shift", np.where(observed, "", reasons)).tolist())

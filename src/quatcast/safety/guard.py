@@ -32,7 +32,8 @@ from quatcast.forecasting.contract import (
 )
 from quatcast.forecasting.spaces import find_space
 from quatcast.safety.channels import some
-from quatcast.safety.gate import Gate, Gated
+from quatcast.safety.gate import Gate
+from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import RECENT
 from quatcast.safety.status import UNIT_QUATERNIONS, Forecast, GuardedForecasts, Path, Status, degraded, placed
 from quatcast.safety.track import Track
@@ -364,6 +365,7 @@ class Guarded(OnlineForecaster):
 
     def _learn(self, limit: int | None = None) -> str:
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""
+        self.gate.learn()
         if not self.state.unlearnt:
             return ""
         before, self._before, self.state.unlearnt = self._before, None, False

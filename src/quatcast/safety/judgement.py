@@ -11,7 +11,7 @@ import numpy as np
 
 from quatcast.checkpoint import State
 from quatcast.safety.channels import every, finite, norm, some
-from quatcast.safety.gate import Gated
+from quatcast.safety.gated import Gated
 from quatcast.safety.status import Status
 from quatcast.typing import Bools, Counts, Floats
 
@@ -164,12 +164,12 @@ class Judgement(State):
         """Take in a sample as the gate has judged it, and its positions without offsets."""
         self.age += 1
         accepted = ~gated.replaced
-        self.low = np.where(accepted[:, None], np.minimum(self.low, continued), self.low)
-        self.high = np.where(accepted[:, None], np.maximum(self.high, continued), self.high)
-        long = gated.lost > ABSORBED * self.rate
-        self.gap = np.where(long, gated.lost, self.gap)
-        self.since_gap = np.where(long, 0, self.since_gap + 1)
-        self.since_shift = self.since_shift + 1
+        # The smaller of a number and NaN is the number, so that what was replaced does not count.
+        seen = continued if every(accepted) else np.where(accepted[:, None], continued, np.nan)
+        self.low, self.high = np.fmin(self.low, seen), np.fmax(self.high, seen)
+        self.since_gap, self.since_shift = self.since_gap + 1, self.since_shift + 1
+        if some(long := gated.lost > ABSORBED * self.rate):
+            self.gap, self.since_gap = np.where(long, gated.lost, self.gap), np.where(long, 0, self.since_gap)
         if "shift" in gated.reasons:
             self.since_shift = np.where([reason == "shift" for reason in gated.reasons], 0, self.since_shift)
         self._expect(gated.innovation, accepted)
@@ -180,9 +180,11 @@ class Judgement(State):
         gain = np.maximum(1.0 / np.maximum(self.seen, 1), 1.0 / (USUALLY * self.rate))
         usual = self.usual_surprise
         clipped = np.where(usual > 0, np.minimum(innovation, CLIP * usual), innovation)
-        self.usual_surprise = np.where(accepted, usual + gain * (clipped - usual), usual)
-        followed = self.surprise + min(1.0, 1.0 / (AT_ONCE * self.rate)) * (clipped - self.surprise)
-        self.surprise = np.where(accepted, followed, self.surprise)
+        usually = usual + gain * (clipped - usual)
+        lately = self.surprise + min(1.0, 1.0 / (AT_ONCE * self.rate)) * (clipped - self.surprise)
+        if not every(accepted):
+            usually, lately = np.where(accepted, usually, usual), np.where(accepted, lately, self.surprise)
+        self.usual_surprise, self.surprise = usually, lately
         limit = _threshold(self.unexpected, UNEXPECTED) * self.usual_surprise
         self.unexpected = _count(self.unexpected, accepted & (self.surprise > limit))
 
@@ -287,6 +289,8 @@ class Judgement(State):
     def _reasons_of_gaps(self, gated: Gated) -> list[Reason]:
         """Return the reasons to doubt a forecast because of samples that were replaced or accepted at a new place."""
         recent = RECENT * self.rate
+        if not (some(gated.replaced) or some(np.minimum(self.since_gap, self.since_shift) < recent)):
+            return []
         accepted = ~gated.replaced
         moved = accepted & (self.since_shift < recent)
         lasting = np.minimum(recent, self.gap)

@@ -10,7 +10,7 @@ import numpy as np
 from quatcast.checkpoint import State
 from quatcast.safety.channels import finite, norm
 from quatcast.safety.conformal import Conformal
-from quatcast.safety.gate import Gated
+from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import Judgement
 from quatcast.safety.status import Status
 from quatcast.typing import Floats

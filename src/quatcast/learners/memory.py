@@ -171,10 +171,9 @@ class KernelState(MemoryState):
     fitted
         Number of samples that K contains, the last `memory` of them; later ones are in the inputs and targets only.
     coefficients, residual, direction
-        (4·p, memory): A, the residual R = Y − (K + α)A, and the direction P of the last step, each with a row per
-        target, because such a product with the symmetric K is faster than one with columns.
+        (memory, 4·p): A, the residual R = Y − (K + α)A, and the direction P of the last step.
     solved, solution
-        Number of samples of the last fit that was finished, and its coefficients (4·p, n), the oldest sample first.
+        Number of samples of the last fit that was finished, and its coefficients (n, 4·p), the oldest sample first.
     """
 
     fitted: int
@@ -263,7 +262,7 @@ class KernelRidge(_Memory):
         self.refit, self.descents = int(refit), int(descents)
 
     def _begin(self, n_inputs: int, n_outputs: int) -> KernelState:
-        zeros = np.zeros((4 * n_outputs, self.memory), dtype=np.float32)
+        zeros = np.zeros((self.memory, 4 * n_outputs), dtype=np.float32)
         return KernelState(
             n_inputs,
             n_outputs,
@@ -273,14 +272,14 @@ class KernelRidge(_Memory):
             residual=zeros,
             direction=zeros,
             solved=0,
-            solution=zeros[:, :0],
+            solution=zeros[:0],
         )
 
     def _output(self, u: Singles) -> Singles:
         state = self.state
         if not state.solved:
             return np.zeros(4 * state.n_outputs, dtype=np.float32)
-        return np.asarray(state.solution @ self._similarity(u, state.solved))
+        return np.asarray(self._similarity(u, state.solved) @ state.solution)
 
     def _remember(self, u: Singles, target: Singles) -> None:
         super()._remember(u, target)
@@ -329,16 +328,14 @@ class KernelRidge(_Memory):
     def _refit(self) -> None:
         """Use the present solution, put the new samples in the place of the oldest, and begin a new descent."""
         state = self.state
-        # In the order of a loaded array, because products of another order are rounded differently.
-        solution = np.ascontiguousarray(state.coefficients[:, self._rows(state.fitted)])
-        state.solved, state.solution = state.fitted, solution
+        state.solved, state.solution = state.fitted, state.coefficients[self._rows(state.fitted)]
         fresh, state.fitted = state.count - state.fitted, state.count
         rows = self._rows(state.fitted)
         K, n = self._kernel(), len(rows)
         A, R = state.coefficients.copy(), np.zeros_like(state.residual)
-        A[:, rows[-fresh:]] = 0.0
-        R[:, rows] = state.targets.rows[self._samples(state.fitted)].T
-        R[:, :n] -= A[:, :n] @ K + np.float32(self.regularization) * A[:, :n]
+        A[rows[-fresh:]] = 0.0
+        R[rows] = state.targets.rows[self._samples(state.fitted)]
+        R[:n] -= K @ A[:n] + np.float32(self.regularization) * A[:n]
         state.coefficients, state.residual, state.direction = A, R, R
 
     def _descend(self) -> None:
@@ -347,15 +344,13 @@ class KernelRidge(_Memory):
         n = min(state.fitted, self.memory)
         if not n:
             return
-        R, P = state.residual[:, :n], state.direction[:, :n]
-        moved = P @ self._kernel()
-        moved += np.float32(self.regularization) * P
-        power = np.vecdot(R, R)[:, None]
-        step = power / np.maximum(np.vecdot(P, moved)[:, None], TINY)
+        R, P = state.residual[:n], state.direction[:n]
+        moved = self._kernel() @ P + np.float32(self.regularization) * P
+        power = np.einsum("ij,ij->j", R, R)
+        step = power / np.maximum(np.einsum("ij,ij->j", P, moved), TINY)
         A, residual, direction = state.coefficients.copy(), state.residual.copy(), state.direction.copy()
-        A[:, :n] += step * P
-        R = residual[:, :n]
-        R -= step * moved
-        turn = np.vecdot(R, R)[:, None] / np.maximum(power, TINY)
-        np.add(R, turn * P, out=direction[:, :n])
+        A[:n] += step * P
+        residual[:n] -= step * moved
+        turn = np.einsum("ij,ij->j", residual[:n], residual[:n]) / np.maximum(power, TINY)
+        direction[:n] = residual[:n] + turn * P
         state.coefficients, state.residual, state.direction = A, residual, direction

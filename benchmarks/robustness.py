@@ -11,6 +11,10 @@ correntropy pays.
     python benchmarks/robustness.py --quick
 
 takes minutes instead of hours: fewer seeds, a smaller grid and 120 s of each recording.
+
+    python benchmarks/robustness.py --out runs/robustness --figure ratios.svg
+
+draws the ratios as well; this needs the extra `figures`.
 """
 
 from __future__ import annotations
@@ -144,6 +148,45 @@ def pairs() -> list[tuple[str, str]]:
     return [*same, ("QRNN-MCC-adaptive", "QLMS"), ("QRNN-MCC-adaptive", "RLS"), ("QRNN-MCC-adaptive", "recommended")]
 
 
+def draw(given: argparse.Namespace, found: dict[tuple[float, float], Summary]) -> None:
+    """Draw the ratios of MCC to MSE against the share of outliers, with their intervals, into a file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "quatcast"
+    from matplotlib import pyplot
+
+    size = (4.0 * len(given.sizes), 3.0 * len(given.labels))
+    figure, axes = pyplot.subplots(
+        len(given.labels), len(given.sizes), figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for i, rule in enumerate(given.labels):
+        for j, multiple in enumerate(given.sizes):
+            at = [(share, multiple if share else given.sizes[0]) for share in given.shares]
+            for k, (upper, lower) in enumerate(pairs()[:4]):
+                means, low, high = np.array([ratio(found[condition], rule, upper, lower) for condition in at]).T
+                shares = 100 * np.array(given.shares) + 0.12 * (k - 1.5)
+                margins = [means - low, high - means]
+                style = "o" if k % 2 == 0 else "s"
+                colour, label = f"C{k // 2}", upper.replace("-MCC-", ", ")
+                fill = colour if k % 2 == 0 else "white"
+                axes[i, j].errorbar(
+                    shares, means, margins, fmt=style, color=colour, mfc=fill, ms=4, lw=1, capsize=2, label=label
+                )
+            axes[i, j].axhline(1.0, color="grey", lw=0.8)
+            axes[i, j].set_title(f"{LABELS[rule]}, {multiple:g} spreads", fontsize=10)
+            axes[i, j].set_yscale("log")
+            axes[i, j].set_yticks([0.6, 0.8, 1.0, 1.5, 2.0, 3.0], labels=["0.6", "0.8", "1", "1.5", "2", "3"])
+            axes[i, j].minorticks_off()
+    for one in axes[-1]:
+        one.set_xlabel("displaced samples [%]")
+    for one in axes[:, 0]:
+        one.set_ylabel("RMSE with MCC / with MSE")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    figure.savefig(given.figure, metadata={"Date": None} if given.figure.endswith(".svg") else None)
+
+
 def _head(titles: Sequence[str]) -> list[str]:
     return [f"| glitches × size | {' | '.join(titles)} |", f"|---|{'---:|' * len(titles)}"]
 
@@ -174,12 +217,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--without", nargs="*", default=[], help="predictors to leave out")
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--figure", help="file for a figure of the ratios, such as ratios.svg")
     return parser.parse_args()
 
 
 if __name__ == "__main__":
     options = arguments()
     try:
-        print(markdown(options, run(options)), end="")
+        results = run(options)
+        print(markdown(options, results), end="")
+        if options.figure:
+            draw(options, results)
     except (ValueError, OSError) as error:
         sys.exit(str(error))

@@ -51,6 +51,23 @@ def test_one_command_compares_a_folder_of_several_rates_and_units(
         assert "mine" not in store.meta()["data"]
 
 
+def test_recordings_of_unknown_units_are_not_averaged_over_groups(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Millimetres of one group and centimetres of the other have no mean, even if the files do not name them."""
+    for name, scale in (("tumour_1", 10.0), ("tumour_2", 10.0), ("buoy_1", 90.0), ("buoy_2", 90.0)):
+        write(Path(f"own/{name}.csv"), 5.0, scale=scale)
+    groups = ["--groups", "tumours=tumour*,waves=buoy*"]
+    assert run(["compare", "own", *groups, "--horizon", "1", *[one for one in COMMON if one != "--no-report"]]) == 0
+    out = capfd.readouterr().out
+    assert "Test RMSE in the unit of the file, mean over 2 recordings of tumours" in out
+    assert "Test RMSE in the unit of the file, mean over 2 recordings of waves" in out
+    assert "4 recordings" not in out
+    page = Path("out/report.html").read_text()
+    assert "Errors of the 2 recordings of tumours, unknown unit" in page
+    assert "Errors of the 4 recordings" not in page
+
+
 def test_patterns_files_and_groups(folder: Path) -> None:
     command = ["compare", "mine/l*.csv", "mine/buoy.csv", "--groups", "tumour=l*,sea=buoy", "--horizon", "1"]
     assert run([*command, *COMMON]) == 0

@@ -219,7 +219,8 @@ def _summary(store: Store) -> None:
     recordings = store.recordings()
     infos = [RecordingInfo(r.name, r.group, error_unit(r)) for r in recordings]
     whole = Summary(store.results("test"), infos)
-    for summary in whole.by_unit():
+    parts = whole.by_unit()
+    for summary in parts:
         columns = [(labels, horizon) for labels in summary.labels for horizon in summary.horizons]
         rows = []
         for name in summary.predictors:
@@ -228,8 +229,10 @@ def _summary(store: Store) -> None:
         head = [f"{labels}, {horizon:g} s" for labels, horizon in columns]
         count = len(summary.recordings)
         over = f"mean over {count} recordings" if count > 1 else summary.recordings[0].name
+        groups = {recording.group for recording in summary.recordings} - {""}
+        of = f" of {groups.pop()}" if len(groups) == 1 and count > 1 and len(parts) > 1 else ""
         unit = f"in {summary.unit}" if summary.unit else "in the unit of the file"
-        print_table(f"Test RMSE {unit}, {over}", ["predictor", *head], rows)
+        print_table(f"Test RMSE {unit}, {over}{of}", ["predictor", *head], rows)
     for note in Experiment(store.meta(), tuple(recordings)).notes(whole):
         say(note)
 

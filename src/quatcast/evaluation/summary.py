@@ -106,20 +106,22 @@ class Summary:
     def by_unit(self) -> list[Summary]:
         """Return one summary per unit, in the order of the recordings; this one if there is a single unit.
 
+        Recordings whose unit is not known are divided by group, because different groups may well have different units.
+
         Examples
         --------
-        >>> about = [RecordingInfo("tumour", "", "mm"), RecordingInfo("buoy", "", "cm")]
-        >>> [part.unit for part in Summary([], about).by_unit()]
-        ['mm', 'cm']
+        >>> about = [RecordingInfo("tumour", "", "mm"), RecordingInfo("buoy", "sea"), RecordingInfo("head", "lab")]
+        >>> [part.unit_title for part in Summary([], about).by_unit()]
+        ['mm', 'sea, unknown unit', 'lab, unknown unit']
         """
-        units = list(dict.fromkeys(recording.unit for recording in self.recordings))
+        of_unit = {one.name: (one.unit, "" if one.unit else one.group) for one in self.recordings}
+        units = list(dict.fromkeys(of_unit.values()))
         if len(units) < 2:
             return [self]
-        of_unit = {recording.name: recording.unit for recording in self.recordings}
         return [
             Summary(
                 [result for result in self.results if of_unit.get(result.recording) == unit],
-                [recording for recording in self.recordings if recording.unit == unit],
+                [recording for recording in self.recordings if of_unit[recording.name] == unit],
             )
             for unit in units
         ]
@@ -129,6 +131,12 @@ class Summary:
         """The unit of the recordings; empty if it is unknown or not the same for all."""
         units = {recording.unit for recording in self.recordings}
         return units.pop() if len(units) == 1 else ""
+
+    @property
+    def unit_title(self) -> str:
+        """The unit in words; if it is not known, after the group whose unit it is."""
+        groups = {recording.group for recording in self.recordings}
+        return self.unit or ", ".join(filter(None, [groups.pop() if len(groups) == 1 else "", "unknown unit"]))
 
     def heading(self, metric: Metric = RMSE) -> str:
         """Return the title of a score with its unit."""

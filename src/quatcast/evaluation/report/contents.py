@@ -68,12 +68,13 @@ class Part:
 
     def __init__(self, summary: Summary, several: bool) -> None:
         self.summary = summary
-        self.title = summary.unit or "unknown unit"
+        self.title = summary.unit_title
         self.suffix = f"-{slug(self.title)}" if several else ""
         self.key = (self.title,) if several else ()
         count = len(summary.recordings)
         recordings = "the recording" if count == 1 else f"the {count} recordings"
-        self.heading = f"<h3 class='unit'>Errors of {recordings} in {html_text(self.title)}</h3>" if several else ""
+        where = f"in {html_text(self.title)}" if summary.unit else f"of {html_text(self.title)}"
+        self.heading = f"<h3 class='unit'>Errors of {recordings} {where}</h3>" if several else ""
 
     def tagged(self, given: Table) -> Table:
         """Return a table with the unit in its name, if there are several."""
@@ -211,8 +212,8 @@ class Report:
         yield from self._named("recordings", "predictors")
         if any(not error_unit(recording) for recording in self.about.recordings):
             yield (
-                "<p>The unit of some recordings is not known; their errors are in the unit of the file. "
-                "<code>--unit</code> names it.</p>"
+                "<p>The unit of some recordings is not known; their errors are in the unit of the file, and means are "
+                "taken over the recordings of one group only. <code>--unit</code> names a unit.</p>"
             )
 
     def _errors(self, page: Page) -> None:

@@ -76,7 +76,7 @@ def _figures(material: Material) -> list[Drawing]:
     found: list[Drawing] = []
     units = material.summary.by_unit()
     for summary in units:
-        suffix = f"-{slug(summary.unit or 'unknown unit')}" if len(units) > 1 else ""
+        suffix = f"-{slug(summary.unit_title)}" if len(units) > 1 else ""
         if not summary.results:
             continue
         size = (5.0, 0.8 + 0.3 * len(summary.predictors))

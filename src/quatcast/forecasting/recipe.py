@@ -53,8 +53,8 @@ ONE_REPLAY = 20.0
 """Sampling rate in Hz from which on there is one replay per sample; below there are two."""
 CHANNELS = 10
 """Number of channels from which on a replay has fewer windows, so that it takes no longer."""
-REFITS = 2.5
-"""Fits of the kernel regression per second; they are at least ten samples apart."""
+REFIT = (0.4, 1.0)
+"""Shortest and longest time in seconds between fits of the kernel regression: two horizons, at least ten samples."""
 ERRORS = 40.0
 """Seconds after which an error counts 1/e for the weights of the mixture, but no fewer than ten samples per second."""
 WEIGHTS = 10.0
@@ -101,6 +101,9 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
             learn_first=learn_first,
         )
 
+    shortest, longest = REFIT
+    refit = min(longest, max(shortest, 2 * ahead[0] / rate)) * rate
+
     replay = Replay(
         updates=1 if rate >= ONE_REPLAY else 2,
         batch=24,
@@ -126,7 +129,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         AdaptiveLinear(horizon, 48, memory=2000, regularization=0.1, horizons=horizons),
         member(network, range(12), SLOWLY),
         member(QELM(50, regularization=50.0, refit=second, seeds=[1, 2]), range(12)),
-        member(KernelRidge(width=3.0, regularization=0.1, refit=max(10, round(rate / REFITS))), range(6)),
+        member(KernelRidge(width=3.0, regularization=0.1, refit=max(10, round(refit))), range(6)),
         member(LocalAverage(bandwidth=0.1), LONG),
     ]
     memory = round(ERRORS * max(rate, 10.0))

@@ -5,6 +5,7 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,10 +21,12 @@ from quatcast.live.messages import forecast_message, parse_forecast
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.replay import replay_session
 from quatcast.live.report import write_report
+from quatcast.live.run import StreamPlan, ViewAddress, serve
 from quatcast.live.service import Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
 from quatcast.live.summary import Scores, summarise
+from quatcast.live.view.feed import ViewFeed
 from quatcast.typing import Floats
 
 SETTINGS = LiveSettings(stream="tool", horizon=(0.2, 0.1), rate=10.0, unit="mm", space="pose")
@@ -164,3 +167,22 @@ def test_an_error_that_is_not_known_is_neither_within_the_radius_nor_beyond() ->
     scores = Scores("position", "mm", errors, errors, np.array([[2.0], [2.0], [2.0]]))
     assert np.array_equal(scores.within, [[1.0], [np.nan], [0.0]], equal_nan=True)
     assert scores.coverage.tolist() == [0.5]
+
+
+def test_the_view_is_told_the_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    feeds: list[ViewFeed] = []
+
+    class Recorded(ViewFeed):
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            feeds.append(self)
+
+    monkeypatch.setattr("quatcast.live.run.ViewFeed", Recorded)
+    rows = [f"{i / 10}," + ",".join(map(str, one.values[0, 3:])) for i, one in enumerate(poses()[:20])]
+    path = tmp_path / "probe.csv"
+    path.write_text("\n".join(["time,probe.qw,probe.qx,probe.qy,probe.qz", *rows]))
+    settings = replace(SETTINGS, horizon=(0.2,), space="orientation")
+    assert asyncio.run(serve(StreamPlan(settings, f"file:{path}?speed=0", view=ViewAddress(port=0)))).forecasts == 20
+    with feeds[0].viewer() as viewer:
+        layout = next(one for _ in range(3) if (one := json.loads(str(viewer.take())))["type"] == "layout")
+    assert (layout["space"], layout["unit"]) == ("orientation", "")

@@ -47,14 +47,14 @@ SET_UP = """(async () => {
     const wave = (d, shift) => column((i) => (3 + d) * Math.sin((i + shift) / 37 + c) + 0.1 * Math.sin(i * 1.7 + d));
     return { chart: new Chart(holder), lines: Array.from({ length: lanes }, (_, d) => [wave(d, 0), wave(d, 25.7)]) };
   });
-  const radius = column(() => 0.7), ahead = column(() => 0.5);
+  const band = column(() => 0.7), ahead = column(() => 0.5);
   const filled = new Uint8Array(all), status = new Uint8Array(all).fill(1);
   const update = (start) => {
     const now = time[start + n - 1];
     for (const { chart, lines } of data) chart.draw({
-      from: time[start], now, to: now + 1, start, end: start + n, time, ahead, radius, filled, status,
+      from: time[start], now, to: now + 1, start, end: start + n, time, ahead, filled, status,
       gap: 1, theme, path: [],
-      lanes: lines.map(([measured, forecast], d) => ({ label: "xyz"[d], group: 0, measured, forecast, banded: true })),
+      lanes: lines.map(([measured, forecast], d) => ({ label: "xyz"[d], group: 0, measured, forecast, band })),
     });
   };
   for (let k = 0; k < 50; k++) update(k);

@@ -183,16 +183,18 @@ def test_summary_against_plain_arrays(session: Path, tmp_path: Path) -> None:
     samples, positions = np.array([one.sample for one in made]), np.array([one.position for one in made])
     radius = np.array([one.radius for one in made])
     errors = np.sqrt(((samples[3:] - positions[:-3]) ** 2).sum(axis=-1))
-    assert np.allclose(summary.errors, errors, equal_nan=True)
+    [scores] = summary.scores
+    assert (scores.kind, scores.unit) == ("position", summary.unit)
+    assert np.allclose(scores.errors, errors, equal_nan=True)
     known = np.isfinite(radius[:-3]) & np.isfinite(errors)
-    assert np.allclose(summary.coverage, [(errors[k, i] <= radius[:-3][k, i]).mean() for i, k in enumerate(known.T)])
+    assert np.allclose(scores.coverage, [(errors[k, i] <= radius[:-3][k, i]).mean() for i, k in enumerate(known.T)])
     assert summary.frames == len(list(read_frames(read_journal(session))))
     assert (summary.samples, summary.unsent) == (400, sum(one.unsent for one in records))
     assert sum(summary.status.values()) == 400 - summary.unsent
     assert summary.latencies.min() >= 0
     page = write_report(summary, tmp_path / "report.html").read_text()
     assert "http://" not in page.split("<div", 1)[0]
-    for row in summary.rows():
+    for row in scores.rows(summary.names):
         assert all(text in page for text in row)
 
 

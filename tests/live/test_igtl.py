@@ -7,6 +7,7 @@ import time
 import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,7 @@ async def check_sink(sink: Any, receiver: Any) -> None:
         np.testing.assert_array_equal(message.matrix, expected)
         assert message.metadata["TransformStatus"] == "OK"
         assert float(message.metadata["ForecastRadius"]) == forecast.radius[channel]
+        assert "ForecastAngleRadius" not in message.metadata
         assert float(message.metadata["SentTime"]) == forecast.sent_time
         assert message.timestamp == pytest.approx(forecast.target_time, abs=1e-6)
 
@@ -209,6 +211,19 @@ def test_poses_are_sent_in_every_kind_of_message(kind: str, count: int) -> None:
             if kind != "TRANSFORM":
                 np.testing.assert_array_equal(poses[:, 3:], forecast.position[:, 3:].astype(np.float32))
             writer.close()
+
+    run(main())
+
+
+def test_poses_have_both_radii_in_their_metadata() -> None:
+    async def main() -> None:
+        forecast = replace(made_forecast(dimensions=7), angle_radius=np.array([0.1, np.nan]))
+        async with open_sink("igtl://127.0.0.1:0?listen", "s") as sink, client(sink.address[1]) as receiver:
+            await until(lambda: sink.receivers)
+            sink.send(forecast)
+            found = [(await received(receiver, f"{name}Forecast")).metadata for name in forecast.names]
+        assert [float(one["ForecastRadius"]) for one in found] == forecast.radius.tolist()
+        assert [one.get("ForecastAngleRadius") for one in found] == ["0.1", None]
 
     run(main())
 

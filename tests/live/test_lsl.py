@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,39 @@ def test_inlet_receives_forecasts() -> None:
             assert values[-2] == 3.0
             layout = read_layout(inlet.info(), Settings())
             assert (layout.names, layout.unit) == (("Chest", "Abdomen"), "mm")
+            inlet.close_stream()
+
+    run(main())
+
+
+def test_inlet_receives_both_radii_of_poses() -> None:
+    async def main() -> None:
+        name = f"quatcast-{uuid.uuid4().hex}"
+        forecast = replace(made_forecast(dimensions=7), angle_radius=np.array([0.1, np.nan]))
+        async with open_sink(f"lsl://{name}", "chest") as sink:
+            sink.send(forecast)  # the stream appears
+            inlet = await asyncio.to_thread(inlet_of, name)
+            await until(lambda: sink.receivers)
+            sink.send(forecast)
+            values, _ = await asyncio.to_thread(inlet.pull_sample, 5.0)
+            ahead = forecast.target_time - forecast.sent_time
+            expected = [*forecast.position.ravel(), *forecast.radius, 0.1, np.nan, 1.0, ahead]
+            np.testing.assert_array_equal(values, expected)
+            info = inlet.info()
+            channel = info.desc().child("channels").child("channel")
+            described = []
+            while not channel.empty():
+                described.append(tuple(channel.child_value(key) for key in ("label", "type", "unit")))
+                channel = channel.next_sibling("channel")
+            assert described[14:18] == [
+                ("Chest_Radius", "Radius", "mm"),
+                ("Abdomen_Radius", "Radius", "mm"),
+                ("Chest_AngleRadius", "AngleRadius", "radians"),
+                ("Abdomen_AngleRadius", "AngleRadius", "radians"),
+            ]
+            assert len(described) == len(values) == 20
+            layout = read_layout(info, Settings())
+            np.testing.assert_array_equal(layout.split(values), forecast.position)
             inlet.close_stream()
 
     run(main())

@@ -5,12 +5,14 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from streams import Given, Kept, frame
 
 from quatcast import quaternion, recommended
+from quatcast.cli import run
 from quatcast.live.export import export_session
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.hold import hold_after
@@ -18,9 +20,14 @@ from quatcast.live.journal import encode_line, journal_files, read_journal
 from quatcast.live.messages import forecast_message, parse_forecast
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.replay import replay_session
+from quatcast.live.report import write_report
+from quatcast.live.run import StreamPlan, ViewAddress, serve
 from quatcast.live.service import Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
+from quatcast.live.summary import Scores, summarise
+from quatcast.live.view.feed import ViewFeed
+from quatcast.typing import Floats
 
 SETTINGS = LiveSettings(stream="tool", horizon=(0.2, 0.1), rate=10.0, unit="mm", space="pose")
 
@@ -94,3 +101,88 @@ def test_export_holds_it(recorded: tuple[Path, list[ForecastFrame]], tmp_path: P
     assert float(last["probe radius [mm]"]) == one.radius[0]
     assert float(last["probe angle radius at 0.1 s [rad]"]) == one.path[0].angle_radius[0]
     assert {"probe.x [mm]", "probe.qw"} <= set(last)
+
+
+def test_report_scores_positions_and_orientations(recorded: tuple[Path, list[ForecastFrame]], tmp_path: Path) -> None:
+    """Angles from the scalar product of quaternions, which the distance of the space does not use."""
+    folder, made = recorded
+    summary = summarise(folder)
+    samples, positions = np.array([one.sample[0] for one in made]), np.array([one.position[0] for one in made])
+    expected = [
+        ("position", "mm", np.linalg.norm(samples[2:, :3] - positions[:-2, :3], axis=1), "radius", 1.0),
+        ("orientation", "°", degrees_between(samples[2:, 3:], positions[:-2, 3:]), "angle_radius", 180 / np.pi),
+    ]
+    for scores, (kind, unit, errors, name, factor) in zip(summary.scores, expected, strict=True):
+        assert (scores.kind, scores.unit) == (kind, unit)
+        assert np.allclose(scores.errors[:, 0], errors, atol=1e-5)
+        radius = np.array([getattr(one, name)[0] for one in made[:-2]]) * factor
+        known = np.isfinite(radius)
+        assert known.sum() > 20
+        assert np.isclose(scores.coverage[0], np.mean(errors[known] <= radius[known]))
+    still = degrees_between(samples[2:, 3:], samples[:-2, 3:])
+    assert np.allclose(summary.scores[1].still[:, 0], still, atol=1e-5)
+    page = write_report(summary, tmp_path / "report.html").read_text()
+    for words in ("<h2>Position</h2>", "<th>RMSE (mm)</th>", "<h2>Orientation</h2>", "<th>RMSE (°)</th>"):
+        assert words in page
+    for scores in summary.scores:
+        assert all(f"<td>{cell}</td>" in page for cell in scores.rows(summary.names)[0])
+
+
+def degrees_between(a: Floats, b: Floats) -> Floats:
+    return np.degrees(2 * np.arccos(np.minimum(1, np.abs(np.sum(a * b, axis=-1)))))
+
+
+def test_command_prints_both_tables(
+    recorded: tuple[Path, list[ForecastFrame]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["report", str(recorded[0]), "--out", str(tmp_path)]) == 0
+    said = capfd.readouterr().out
+    assert "Session tool: position" in said
+    assert "Session tool: orientation" in said
+    assert "RMSE (mm)" in said
+    assert "RMSE (°)" in said
+
+
+def test_report_of_orientations_is_in_degrees(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, horizon=(0.2,), space="orientation")
+    turned = [replace(one, values=one.values[:, 3:]) for one in poses()]
+    session = Session(tmp_path, settings, print)
+    asyncio.run(Service(Pipeline(settings), Given(turned, realtime=False), [], session=session).run())
+    [scores] = summarise(tmp_path).scores
+    assert (scores.kind, scores.unit) == ("orientation", "°")
+    values = np.concatenate([one.values for one in turned])
+    assert np.allclose(scores.still[:, 0], degrees_between(values[2:], values[:-2]), atol=1e-5)
+
+
+def test_report_of_a_session_that_is_shorter_than_the_horizon(tmp_path: Path) -> None:
+    session = Session(tmp_path, SETTINGS, print)
+    asyncio.run(Service(Pipeline(SETTINGS), Given(poses()[:2], realtime=False), [], session=session).run())
+    summary = summarise(tmp_path)
+    assert [scores.rows(summary.names) for scores in summary.scores] == [[["probe", *"–––––"]]] * 2
+    assert write_report(summary, tmp_path / "report.html").is_file()
+
+
+def test_an_error_that_is_not_known_is_neither_within_the_radius_nor_beyond() -> None:
+    errors = np.array([[1.0], [np.nan], [3.0]])
+    scores = Scores("position", "mm", errors, errors, np.array([[2.0], [2.0], [2.0]]))
+    assert np.array_equal(scores.within, [[1.0], [np.nan], [0.0]], equal_nan=True)
+    assert scores.coverage.tolist() == [0.5]
+
+
+def test_the_view_is_told_the_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    feeds: list[ViewFeed] = []
+
+    class Recorded(ViewFeed):
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            feeds.append(self)
+
+    monkeypatch.setattr("quatcast.live.run.ViewFeed", Recorded)
+    rows = [f"{i / 10}," + ",".join(map(str, one.values[0, 3:])) for i, one in enumerate(poses()[:20])]
+    path = tmp_path / "probe.csv"
+    path.write_text("\n".join(["time,probe.qw,probe.qx,probe.qy,probe.qz", *rows]))
+    settings = replace(SETTINGS, horizon=(0.2,), space="orientation")
+    assert asyncio.run(serve(StreamPlan(settings, f"file:{path}?speed=0", view=ViewAddress(port=0)))).forecasts == 20
+    with feeds[0].viewer() as viewer:
+        layout = next(one for _ in range(3) if (one := json.loads(str(viewer.take())))["type"] == "layout")
+    assert (layout["space"], layout["unit"]) == ("orientation", "")

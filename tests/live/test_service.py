@@ -281,7 +281,7 @@ def test_several_horizons_and_poses_with_the_recommended_forecaster(tmp_path: Pa
     assert np.linalg.norm(filled.sample[0, 3:]) == pytest.approx(1.0)
     assert abs(filled.sample[0, 3:] @ turns[30]) == pytest.approx(1.0, abs=1e-3)
     assert replay_session(tmp_path).equal == 60
-    assert summarise(tmp_path).errors.shape == (57, 1)
+    assert [one.errors.shape for one in summarise(tmp_path).scores] == [(57, 1)] * 2
 
 
 def test_rate_is_detected_and_forecasts_begin(tmp_path: Path) -> None:

@@ -1,12 +1,16 @@
 """The view in a real browser: it moves, it reconnects, it holds, it escapes, and it fits on a phone."""
 
 import asyncio
+import re
 import time
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 from breathing_feeder import Breathing, feed_live
 
+from quatcast import quaternion
 from quatcast.live.metrics import Metrics
 from quatcast.live.view.feed import ViewFeed
 from quatcast.live.view.server import View
@@ -218,6 +222,68 @@ def test_it_fits_on_every_screen(chromium):
     assert pixels == pytest.approx(2, rel=0.01)
     assert spoiled[1]
     assert spoiled[2]
+
+
+@dataclass(frozen=True)
+class Turning(Breathing):
+    """Orientations, or poses, that are forecast 2° too far, with radii of 3° and 5 mm."""
+
+    space: str = "pose"
+
+    def frame(self, number, t, *words, **lost):
+        frame = super().frame(number, t, *words, **lost)
+        poses = self.space == "pose"
+
+        def changed(point, ahead):
+            turned = quaternion.from_rotation_vector(
+                np.radians([0.0, 0.0, 20 * np.sin(t + ahead) + (2 if ahead else 0)])
+            )
+            place = point[:, :3] if poses else point[:, :0]
+            known = np.isfinite(point[:, :1])
+            return np.where(known, np.concatenate([place, np.tile(turned, (len(point), 1))], axis=1), np.nan)
+
+        angle = np.radians([3.0] * 3)
+        return replace(
+            frame,
+            position=changed(frame.position, frame.target_time - t),
+            sample=changed(frame.sample, 0.0),
+            radius=np.full(3, 5.0) if poses else angle,
+            angle_radius=angle if poses else None,
+        )
+
+
+@pytest.mark.parametrize(
+    ("space", "error", "radius", "hint"),
+    [
+        ("pose", r"\d\.\d\d mm, 2\.00°", "5.00 mm, 3.00°", "root mean square, all channels; orientation 2.00°"),
+        ("orientation", r"2\.00°", "3.00°", "root mean square, all channels"),
+    ],
+)
+def test_radii_of_orientations_are_degrees(chromium, space, error, radius, hint):
+    async def work():
+        turning, feed = Turning(space=space), ViewFeed(space=space)
+        for frame in turning.past(60, 10, time.time()):
+            feed.publish(frame)
+        async with shown(chromium, turning, feed=feed) as (tab, *_):
+            await tab.until("document.querySelector('.read')?.textContent.includes('error')")
+            text = "[...document.querySelectorAll('.read, .figures')].map((e) => e.textContent)"
+            figures, *read = await tab.evaluate(text)
+            fits = []
+            for width in (1400, 360):
+                await tab.resize(width, 900, scale=1)
+                await asyncio.sleep(0.25)
+                fits += [await tab.evaluate(OUTSIDE), await tab.evaluate(OVERLAPS)]
+            return figures, read, fits, tab.complaints
+
+    figures, read, fits, complaints = run(work())
+    assert complaints == []
+    assert len(read) == 3
+    for text in read:
+        assert re.fullmatch(rf"error {error} · radius {re.escape(radius)}", text)
+    assert hint in figures
+    assert ("orientation 100 %" in figures) == (space == "pose")
+    assert ("mm" in figures) == (space == "pose")
+    assert fits == [[]] * 4
 
 
 @pytest.mark.parametrize(("scheme", "colour"), [("dark", "rgb(11, 15, 19)"), ("light", "rgb(243, 245, 248)")])

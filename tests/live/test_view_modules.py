@@ -2,8 +2,10 @@
 
 import asyncio
 
+import numpy as np
 import pytest
 
+from quatcast import quaternion
 from quatcast.live.metrics import Metrics
 from quatcast.live.view.feed import ViewFeed
 from quatcast.live.view.server import View
@@ -25,9 +27,8 @@ CHART = """(async () => {
   const theme = { name: "test", font: "sans-serif", holdWash: "#000", ...black };
   chart.draw({
     from: 1e9, now: 1e9 + 30, to: 1e9 + 31, start: 0, end: n, time, gap: 0.5, theme, path: [],
-    lanes: [{ label: "x", group: 0, banded: true, measured: columns[0], forecast: columns[1] }],
-    ahead: new Float32Array(n).fill(0.5),
-    radius: new Float32Array(n).fill(NaN), filled: new Uint8Array(n), status: new Uint8Array(n).fill(1),
+    lanes: [{ label: "x", group: 0, measured: columns[0], forecast: columns[1], band: columns[1] }],
+    ahead: new Float32Array(n).fill(0.5), filled: new Uint8Array(n), status: new Uint8Array(n).fill(1),
   });
   const { width, height } = chart.traces;
   const { data } = chart.traces.getContext("2d").getImageData(0, 0, width, height);
@@ -63,6 +64,21 @@ STORE = """(async () => {
   const held = store.size, covered = store.newest - store.time[0];
   store.add(message([5000 / 30 - 2, 5000 / 30 - 1]));
   return [right, held, covered, Math.max(...sizes), store.indexOf(5000 / 30 - 2) === store.size - 2, store.newest];
+})()"""
+
+
+BANDS = """(async () => {
+  const { Store, rowBytes } = await import("/assets/store.js");
+  return [["position", 3], ["orientation", 4], ["pose", 7]].map(([space, dimensions]) => {
+    const layout = { names: ["a"], dimensions, horizons: 1, space };
+    const view = new DataView(new ArrayBuffer(8 + rowBytes(layout)));
+    const end = view.byteLength;
+    view.setFloat32(end - (space === "pose" ? 8 : 4), 2, true);
+    if (space === "pose") view.setFloat32(end - 4, 0.5, true);
+    const store = new Store(layout, 10, 30);
+    store.add(view.buffer);
+    return Array.from({ length: dimensions }, (_, d) => store.bandOf(0, 0, d)[0]);
+  });
 })()"""
 
 
@@ -103,3 +119,17 @@ def test_the_store_is_bounded_ordered_and_replaces_what_comes_again(evaluate):
     assert capacity <= 600
     assert replaced
     assert newest == pytest.approx(5000 / 30 - 1)
+
+
+def test_bands_around_quaternions_hold_every_rotation_by_the_radius(evaluate):
+    position, orientation, pose = evaluate(BANDS)
+    assert position == [2.0] * 3
+    assert pose[:3] == [2.0] * 3
+    for band, angle in ((orientation[0], 2.0), (pose[3], 0.5)):
+        axes = np.random.default_rng(0).normal(size=(20000, 3))
+        turned = quaternion.from_rotation_vector(angle * axes / np.linalg.norm(axes, axis=1, keepdims=True))
+        first = quaternion.random_unit(1, 20000)
+        off = np.abs(quaternion.product(turned, first) - first).max()
+        assert 0.9 * band < off <= band
+    assert set(orientation) == {orientation[0]}
+    assert set(pose[3:]) == {pose[3]}

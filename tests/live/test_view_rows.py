@@ -19,10 +19,11 @@ def frames(draw):
     C, D, H = draw(st.integers(1, 5)), draw(st.sampled_from([1, 2, 3, 4, 7])), draw(st.integers(0, 4))
     status = st.sampled_from(STATUSES)
     values = lambda *shape: draw(arrays(np.float64, shape, elements=FLOATS))  # noqa: E731
-    path = tuple(PathPoint(101.0 + k, values(C, D), values(C), draw(status)) for k in range(H))
+    angles = lambda: values(C) if D == 7 else None  # noqa: E731
+    path = tuple(PathPoint(101.0 + k, values(C, D), values(C), draw(status), angles()) for k in range(H))
     return ForecastFrame(
         *("s", 1, 100.0, 100.5, 100.01, values(C, D), values(C), draw(status), ""),
-        *(draw(arrays(bool, C)), values(C, D), (), "mm", path),
+        *(draw(arrays(bool, C)), values(C, D), (), "mm", path, angles()),
     )
 
 
@@ -39,6 +40,8 @@ def test_round_trip(frame):
     for index, point in enumerate(points):
         np.testing.assert_array_equal(row["position"][index], point.position)
         np.testing.assert_array_equal(row["radius"][index], point.radius)
+        if layout.space == "pose":
+            np.testing.assert_array_equal(row["angle_radius"][index], point.angle_radius)
         statuses = {point.status, frame.status}
         assert STATUSES[row["status"][index]] == next(
             status for status in ("hold", "degraded", "warming up", "ok") if status in statuses
@@ -51,7 +54,23 @@ def test_round_trip(frame):
 def test_the_size_is_that_of_the_formula_in_store_js(frame):
     layout = Layout.of(frame)
     C, D, H = len(layout.names), layout.dimensions, layout.horizons
-    assert layout.row.itemsize == 13 + H + C + 4 * (C * D + H + H * C * D + H * C)
+    radii = 2 if layout.space == "pose" else 1
+    assert layout.row.itemsize == 13 + H + C + 4 * (C * D + H + H * C * D + radii * H * C)
+
+
+def test_the_layout_tells_lengths_from_angles():
+    frame = Breathing().frame(1, 0.0)
+    four, seven = (replace(frame, sample=np.ones((3, n)), position=np.ones((3, n))) for n in (4, 7))
+    for one, space, expected in (
+        (frame, "position", ("position", "mm")),
+        (four, "vector", ("vector", "mm")),
+        (four, "orientation", ("orientation", "")),
+        (seven, "position", ("pose", "mm")),
+    ):
+        message = Layout.of(one, space).message(1)
+        assert (message["space"], message["unit"]) == expected
+    layout = Layout.of(seven)
+    assert np.isnan(unpack(layout, pack(layout, seven))["angle_radius"]).all()
 
 
 def test_the_horizon_of_the_service_is_listed_once():

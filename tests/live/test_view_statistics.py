@@ -78,21 +78,45 @@ def test_the_last_minute_forgets_and_the_bins_are_bounded():
     assert len(found["bins"]["index"]) == len(found["bins"]["rmse"]) == BINS
 
 
-def test_the_error_of_a_pose_is_that_of_its_position():
-    def pose(time):
-        there = np.array([[3.0, 0.0, 4.0, 1.0, 0.0, 0.0, 0.0]])
+def turned(degrees):
+    """Quaternions of rotations about x; the angle between two of them is the difference of theirs."""
+    half = np.radians(degrees) / 2
+    return np.array([[np.cos(half), np.sin(half), 0.0, 0.0]])
+
+
+def test_poses_have_figures_of_positions_and_of_orientations():
+    def pose(k):
+        there, here = turned(3.0 * k + 10 + k % 2), turned(3.0 * k)
         return replace(
-            Breathing().frame(0, time),
-            sample=np.zeros((1, 7)),
-            position=there,
-            radius=np.ones(1),
+            Breathing().frame(0, START + k / 10),
+            target_time=START + k / 10 + 0.25,  # Between two samples, where 7.5° more have been turned.
+            position=np.concatenate([[[3.0, 0.0, 4.0]], there], axis=1),
+            sample=np.concatenate([np.zeros((1, 3)), here * (-1) ** k], axis=1),  # q and -q are one orientation.
+            radius=np.array([6.0]),
+            angle_radius=np.radians([3.0]),
             filled=np.array([False]),
         )
 
-    statistics = Statistics(1, 1)
-    for k in range(20):
-        statistics.add(pose(START + k / 10))
-    assert statistics.summary()["rmse"] == [[5.0]]
+    statistics = Statistics(1, 1, "pose")
+    for k in range(43):
+        statistics.add(pose(k))
+    found = statistics.summary()
+    assert found["rmse"] == [[pytest.approx(5.0)]]
+    assert found["coverage"] == [[1.0]]
+    assert found["angle_rmse"] == [[pytest.approx(np.radians(np.sqrt((2.5**2 + 3.5**2) / 2)), rel=1e-3)]]
+    assert found["angle_coverage"] == [[0.5]]
+    assert found["bins"]["rmse"][0] == [pytest.approx(5.0)]
+
+
+def test_the_error_of_an_orientation_is_an_angle():
+    statistics = Statistics(1, 1, "orientation")
+    for k in range(30):
+        frame = replace(Breathing().frame(0, START + k / 10), radius=np.radians([30.0]), filled=np.array([False]))
+        statistics.add(replace(frame, sample=turned(0.0), position=-turned(40.0)))
+    found = statistics.summary()
+    assert found["rmse"] == [[pytest.approx(np.radians(40.0))]]
+    assert found["coverage"] == [[0.0]]
+    assert "angle_rmse" not in found
 
 
 def test_a_bin_that_has_just_begun_is_not_shown():

@@ -42,9 +42,9 @@ def _report_session(session: Path, out: Path) -> None:
     from quatcast.live.summary import summarise
 
     summary = summarise(session)
-    unit = f" ({summary.unit})" if summary.unit else ""
-    columns = ["channel", f"RMSE{unit}", f"MAE{unit}", f"largest{unit}", f"no forecast: RMSE{unit}", "coverage"]
-    print_table(f"Session {summary.stream}", columns, summary.rows())
+    for scores in summary.scores:
+        kind = f": {scores.kind}" if len(summary.scores) > 1 else ""
+        print_table(f"Session {summary.stream}{kind}", scores.heads(), scores.rows(summary.names))
     for line in summary.lines():
         say(line)
     say(f"Report: {write_report(summary, out / 'report.html')}")

@@ -113,7 +113,7 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
     if settings.space != plan.settings.space:
         say(f"Space: {settings.space}, as the source says")
     sinks = [open_sink(url, settings.stream) for url in plan.sinks]
-    feed = ViewFeed() if plan.view is not None else None
+    feed = ViewFeed(space=settings.space) if plan.view is not None else None
     told: list[Callable[[str, str], None]] = []
     session = None
     if plan.record is not None:

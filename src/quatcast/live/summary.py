@@ -4,22 +4,86 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from quatcast.forecasting.spaces import find_space
+from quatcast.forecasting.spaces import Space, find_space
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.grid import interpolate
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.records import ForecastRecord, read_forecasts, read_frames
 from quatcast.live.session import read_settings
-from quatcast.typing import Floats
+from quatcast.typing import Bools, Floats
 
 LEVELS = (0.5, 0.99, 0.999, 1.0)
 """Quantiles of latencies that are reported."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Errors of one kind of row: distances in the unit of the stream, or angles in degrees.
+
+    Attributes
+    ----------
+    kind
+        "position", "vector" or "orientation".
+    unit
+        Unit of the errors; empty if unknown.
+    errors, still, radius
+        Per matured forecast and channel (T, channels), the distance from the forecast to the sample, from the sample
+        at the time of the forecast to the sample, and the radius; NaN where there is none.
+
+    Examples
+    --------
+    >>> errors, radius = np.array([[3.0], [4.0]]), np.array([[3.5], [3.5]])
+    >>> Scores("position", "mm", errors, 2 * errors, radius).rows(["chest"])
+    [['chest', '3.54', '3.5', '4', '7.07', '50.0%']]
+    """
+
+    kind: str
+    unit: str
+    errors: Floats
+    still: Floats
+    radius: Floats
+
+    @property
+    def known(self) -> Bools:
+        """Whether there are both an error and a radius (T, channels)."""
+        return np.isfinite(self.radius) & np.isfinite(self.errors)
+
+    @property
+    def within(self) -> Floats:
+        """1 where the error is within the radius and 0 where it is beyond (T, channels); NaN where one is missing."""
+        return np.where(self.known, self.errors <= self.radius, np.nan)
+
+    @property
+    def coverage(self) -> Floats:
+        """Share of errors within the radius per channel, of those that have one."""
+        return np.asarray(np.nansum(self.within, axis=0) / np.maximum(self.known.sum(axis=0), 1))
+
+    def heads(self) -> list[str]:
+        """Return the heads of the columns of `rows`, with the unit if it is known."""
+        unit = f" ({self.unit})" if self.unit else ""
+        return ["channel", f"RMSE{unit}", f"MAE{unit}", f"largest{unit}", f"no forecast: RMSE{unit}", "coverage"]
+
+    def rows(self, names: Sequence[str]) -> list[list[str]]:
+        """Return name, RMSE, MAE, largest error, RMSE of persistence, and coverage per channel as text.
+
+        All figures are over samples for which there is a forecast with a radius.
+        """
+        table, coverage = [], self.coverage
+        for i, name in enumerate(names):
+            known = self.known[:, i]
+            errors, still = self.errors[known, i], self.still[known, i]
+            if not len(errors):
+                table.append([name, "–", "–", "–", "–", "–"])
+                continue
+            figures = (_rms(errors), errors.mean(), errors.max(), _rms(still[np.isfinite(still)]))
+            table.append([name, *(f"{figure:.3g}" for figure in figures), f"{coverage[i]:.1%}"])
+        return table
 
 
 @dataclass
@@ -39,9 +103,11 @@ class SessionSummary:
     late, unsent, unlearnt, recovered
         Number of forecasts that were too late, were replaced by a newer one, came from samples from which nothing was
         learnt, and were computed after a restart.
-    times, errors, still, radius
-        Target times (T,) and, per matured forecast and channel, the distance (T, channels) from the forecast to the
-        sample, from the sample at the time of the forecast to the sample, and the radius; NaN where there is none.
+    times
+        Target times (T,) of the forecasts that have matured.
+    scores
+        Errors and radii of these forecasts: those of the positions and those of the orientations of poses, and one
+        element in other spaces.
     horizons
         Horizons in seconds; all errors are those of the first.
     latencies
@@ -63,35 +129,10 @@ class SessionSummary:
     unlearnt: int = 0
     recovered: int = 0
     times: Floats = field(default_factory=lambda: np.zeros(0))
-    errors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    still: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    radius: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    scores: tuple[Scores, ...] = ()
     horizons: tuple[float, ...] = ()
     latencies: Floats = field(default_factory=lambda: np.zeros(0))
     reading: Reading = field(default_factory=Reading)
-
-    @property
-    def coverage(self) -> Floats:
-        """Share of errors within the radius per channel, of those that have one."""
-        known = np.isfinite(self.radius) & np.isfinite(self.errors)
-        within = (self.errors <= self.radius) & known
-        return np.asarray(within.sum(axis=0) / np.maximum(known.sum(axis=0), 1))
-
-    def rows(self) -> list[list[str]]:
-        """Return name, RMSE, MAE, largest error, RMSE of persistence, and coverage per channel as text.
-
-        All figures are over samples for which there is a forecast with a radius.
-        """
-        table = []
-        for i, name in enumerate(self.names):
-            known = np.isfinite(self.radius[:, i]) & np.isfinite(self.errors[:, i])
-            errors, still = self.errors[known, i], self.still[known, i]
-            if not len(errors):
-                table.append([name, "–", "–", "–", "–", "–"])
-                continue
-            figures = (_rms(errors), errors.mean(), errors.max(), _rms(still[np.isfinite(still)]))
-            table.append([name, *(f"{figure:.3g}" for figure in figures), f"{self.coverage[i]:.1%}"])
-        return table
 
     def lines(self) -> list[str]:
         """Return everything beside the errors in words, one line each."""
@@ -147,8 +188,8 @@ def summarise(folder: Path) -> SessionSummary:
                 rate = record["rate"]
                 summary.horizons = tuple(record["horizons"])
                 steps = summary.horizons[0] * rate
-    distance = find_space(settings.space, rate).distance
-    _score(read_forecasts(read_journal(folder)), summary, received, Truth(steps, distance, settings.space))
+    truth = Truth(steps, find_space(settings.space, rate))
+    _score(read_forecasts(read_journal(folder)), summary, received, truth)
     return summary
 
 
@@ -165,11 +206,10 @@ def _read_frames(folder: Path, summary: SessionSummary) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class Truth:
-    """How forecasts are compared with what came: a horizon in samples, a distance, and the space of the samples."""
+    """How forecasts are compared with what came: a horizon in samples, and the space of the samples."""
 
     steps: float
-    distance: Callable[[Floats, Floats], Floats]
-    space: str
+    space: Space
 
     @property
     def after(self) -> int:
@@ -179,11 +219,27 @@ class Truth:
     def sample(self, before: Floats, newest: Floats) -> Floats:
         """Return the sample at the target time, which may be between the two newest ones."""
         share = 1.0 - (self.after - self.steps)
-        return newest if share > 1 - 1e-6 else interpolate(before, newest, share, self.space)
+        return newest if share > 1 - 1e-6 else interpolate(before, newest, share, self.space.name)
 
-    def error(self, a: Floats, b: Floats) -> Floats:
-        """Return the distance per channel; of poses, that of their positions."""
-        return np.asarray(self.distance(a, b)[: len(a)])
+    def compare(self, sample: Floats, forecast: ForecastFrame) -> Floats:
+        """Return errors, errors without a forecast, and radii, (3, rows) with the rows of the space."""
+        radii = [forecast.radius]
+        if len(self.space.kinds) > 1:
+            angles = forecast.angle_radius
+            radii.append(np.full(len(sample), np.nan) if angles is None else angles)
+        distance = self.space.distance
+        return np.array([distance(sample, forecast.position), distance(sample, forecast.sample), np.concatenate(radii)])
+
+    def scores(self, compared: Sequence[Floats], channels: int, unit: str) -> tuple[Scores, ...]:
+        """Return what `compare` has returned for all forecasts, one element per kind of row, with angles in degrees."""
+        table = np.array(compared).reshape(-1, 3, len(self.space.rows(channels)))
+        found = []
+        for at, kind in enumerate(self.space.kinds):
+            part = table[:, :, at * channels : (at + 1) * channels]
+            turned = kind == "orientation"
+            errors, still, radius = np.moveaxis(np.degrees(part) if turned else part, 1, 0)
+            found.append(Scores(kind, "°" if turned else unit, errors, still, radius))
+        return tuple(found)
 
 
 def _score(
@@ -191,7 +247,7 @@ def _score(
 ) -> None:
     """Compare every forecast with the sample that it was for."""
     pending: deque[ForecastFrame] = deque()
-    times, errors, still, radius, latencies = [], [], [], [], []
+    times, compared, latencies = [], [], []
     first = last = None
     before: ForecastFrame | None = None
     for record in forecasts:
@@ -211,15 +267,12 @@ def _score(
             if earlier.sequence == one.sequence - truth.after and before is not None:
                 sample = truth.sample(before.sample, one.sample)
                 times.append(one.time)
-                errors.append(truth.error(sample, earlier.position))
-                still.append(truth.error(sample, earlier.sample))
-                radius.append(earlier.radius)
+                compared.append(truth.compare(sample, earlier))
         before = one
     summary.seconds = (last or 0.0) - (first or 0.0)
     summary.latencies = _finite(latencies)
-    if times:
-        summary.times, summary.errors = np.array(times), np.array(errors)
-        summary.still, summary.radius = np.array(still), np.array(radius)
+    summary.times = np.array(times)
+    summary.scores = truth.scores(compared, len(summary.names), summary.unit)
 
 
 def _finite(values: Sequence[float]) -> Floats:

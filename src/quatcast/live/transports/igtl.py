@@ -213,15 +213,18 @@ class IgtlSink(LinkSink):
         )
 
     def _metadata(self, forecast: ForecastFrame, channel: int | None) -> dict[str, str]:
-        """Return what a pose cannot say: status, radius, and the times of the sample and of the message."""
+        """Return what a pose cannot say: status, radii, and the times of the sample and of the message."""
         metadata = {
             "TransformStatus": "OK",
             "ForecastStatus": forecast.status,
             "SampleTime": repr(forecast.time),
             "SentTime": repr(forecast.sent_time),
         }
-        if channel is not None and np.isfinite(forecast.radius[channel]):
-            metadata["ForecastRadius"] = repr(float(forecast.radius[channel]))
+        if channel is None:
+            return metadata
+        for key, radius in (("ForecastRadius", forecast.radius), ("ForecastAngleRadius", forecast.angle_radius)):
+            if radius is not None and np.isfinite(radius[channel]):
+                metadata[key] = repr(float(radius[channel]))
         return metadata
 
 

@@ -155,9 +155,9 @@ class LslSink(Sink):
     """Forecasts as an LSL stream.
 
     Each sample holds the positions of all channels, their radii, the status (0 warming up, 1 ok, 2 degraded, 3 hold)
-    and the seconds from sending to the time that the forecast is for. That time is the timestamp. Positions are NaN
-    while the status is "hold" or "warming up". The stream appears with the first forecast, when the number of channels
-    is known.
+    and the seconds from sending to the time that the forecast is for. That time is the timestamp. Forecasts of poses
+    have the radii of the orientations after those of the positions. Positions are NaN while the status is "hold" or
+    "warming up". The stream appears with the first forecast, when the number of channels is known.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class LslSink(Sink):
         self.name, self.stream, self.dropped = name, stream, 0
         self._pylsl = _pylsl()
         self._outlet: Any = None
-        self._shape: tuple[int, ...] = ()
+        self._shape: tuple[int, ...] = ()  # channels, coordinates and radii per channel
 
     async def __aenter__(self) -> Self:
         """Warn; the stream is opened by the first forecast."""
@@ -190,8 +190,9 @@ class LslSink(Sink):
 
     def send(self, forecast: ForecastFrame) -> None:
         """Push a forecast; liblsl queues it for every receiver, for at most 10 s."""
-        if self._outlet is None or self._shape != forecast.position.shape:
-            self._shape = forecast.position.shape
+        shape = (*forecast.position.shape, 1 if forecast.angle_radius is None else 2)
+        if self._outlet is None or self._shape != shape:
+            self._shape = shape
             info = forecast_layout(self._pylsl, self.name, self.stream, forecast)
             self._outlet = self._pylsl.StreamOutlet(info, max_buffered=10)
         self._outlet.push_sample(_vector(forecast), forecast.target_time - self._offset)
@@ -203,7 +204,8 @@ def _vector(forecast: ForecastFrame) -> list[float]:
     position: Floats = np.full(forecast.position.shape, np.nan) if silent else forecast.position
     status = STATUSES.index(forecast.status) if forecast.status in STATUSES else -1
     ahead = forecast.target_time - forecast.sent_time
-    return [*position.ravel().tolist(), *forecast.radius.tolist(), float(status), ahead]
+    angles = [] if forecast.angle_radius is None else forecast.angle_radius.tolist()
+    return [*position.ravel().tolist(), *forecast.radius.tolist(), *angles, float(status), ahead]
 
 
 def _name(parts: SplitResult) -> str:

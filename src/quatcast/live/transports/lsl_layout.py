@@ -153,12 +153,13 @@ def forecast_layout(pylsl: Any, name: str, stream: str, forecast: ForecastFrame)
     channels, dimensions = forecast.position.shape
     kinds = {3: POSITIONS, 7: POSITIONS + ORIENTATIONS}.get(dimensions, tuple(f"Value{n}" for n in range(dimensions)))
     names = forecast.names or tuple(f"Channel{number}" for number in range(1, channels + 1))
-    total = channels * (dimensions + 1) + 2
-    info = pylsl.StreamInfo(name, "MoCap", total, pylsl.IRREGULAR_RATE, pylsl.cf_double64, f"quatcast-{stream}")
-    listed = info.desc().append_child("channels")
     rows = [(f"{marker}_{kind}", marker, kind, forecast.unit) for marker in names for kind in kinds]
     rows += [(f"{marker}_Radius", marker, "Radius", forecast.unit) for marker in names]
+    if forecast.angle_radius is not None:
+        rows += [(f"{marker}_AngleRadius", marker, "AngleRadius", "radians") for marker in names]
     rows += [("Status", "", "Status", ""), ("Ahead", "", "Ahead", "seconds")]
+    info = pylsl.StreamInfo(name, "MoCap", len(rows), pylsl.IRREGULAR_RATE, pylsl.cf_double64, f"quatcast-{stream}")
+    listed = info.desc().append_child("channels")
     for label, marker, kind, unit in rows:
         channel = listed.append_child("channel")
         for key, value in (("label", label), ("marker", marker), ("type", kind), ("unit", unit)):

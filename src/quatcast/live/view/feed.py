@@ -109,6 +109,8 @@ class ViewFeed:
         Largest number of updates per second.
     coverage
         Target coverage of the radius, which the page draws beside the coverage reached.
+    space
+        Space of the stream, which tells whether its errors and radii are distances or angles.
 
     Examples
     --------
@@ -122,10 +124,12 @@ class ViewFeed:
     (['<marker>'], 'ok', 55)
     """
 
-    def __init__(self, history: float = 300.0, rate: float = 30.0, coverage: float | None = 0.95) -> None:
+    def __init__(
+        self, history: float = 300.0, rate: float = 30.0, coverage: float | None = 0.95, space: str = "position"
+    ) -> None:
         if not (history > 0 and rate > 0):
             raise ValueError(f"history and rate: expected positive numbers, got {history} and {rate}")
-        self.history, self.rate, self.coverage = history, rate, coverage
+        self.history, self.rate, self.coverage, self.space = history, rate, coverage, space
         self._server = secrets.token_hex(8)
         self._viewers: set[Viewer] = set()
         self._layout: Layout | None = None
@@ -147,7 +151,7 @@ class ViewFeed:
 
     def publish(self, forecast: ForecastFrame) -> None:
         """Show a forecast."""
-        layout = Layout.of(forecast)
+        layout = Layout.of(forecast, self.space)
         if layout != self._layout or forecast.time < self._newest - MAX_BACK:
             self._begin(layout)
         self._published = time.monotonic()
@@ -203,7 +207,7 @@ class ViewFeed:
         """Forget all rows, because the stream has changed or its time has gone back."""
         self._layout = layout
         self._generation += 1
-        self._statistics = Statistics(layout.horizons, len(layout.names))
+        self._statistics = Statistics(layout.horizons, len(layout.names), layout.space)
         self._newest = -math.inf
         self._rows.clear()
         self._pending.clear()

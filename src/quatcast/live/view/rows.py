@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quatcast.forecasting.spaces import SPACES
 from quatcast.live.frames import ForecastFrame, PathPoint
 from quatcast.safety.status import SEVERITY, Status
 
@@ -43,9 +44,11 @@ class Layout:
     names
         Names of the channels; "channel 1" and so on if the stream gives none.
     unit
-        Unit of positions and radii.
+        Unit of positions and radii; empty for orientations, whose radii are in radians.
     dimensions, horizons
         Numbers per channel, and the number of horizons.
+    space
+        What the numbers mean: "position", "vector", "orientation" or "pose".
 
     Examples
     --------
@@ -58,19 +61,23 @@ class Layout:
     unit: str
     dimensions: int
     horizons: int
+    space: str = "position"
 
     @staticmethod
-    def of(frame: ForecastFrame) -> Layout:
-        """Return the layout of the rows of a forecast."""
+    def of(frame: ForecastFrame, space: str = "position") -> Layout:
+        """Return the layout of the rows of a forecast in a space; seven numbers per channel are always poses."""
         channels, dimensions = frame.sample[:MAX_CHANNELS].shape
         given = frame.names[:channels]
         names = tuple(given[c][:MAX_NAME] if c < len(given) else f"channel {c + 1}" for c in range(channels))
-        return Layout(frame.stream[:MAX_NAME], names, frame.unit[:MAX_NAME], dimensions, len(horizons(frame)))
+        space = "pose" if dimensions == SPACES["pose"].components else space
+        unit = "" if space == "orientation" else frame.unit[:MAX_NAME]
+        return Layout(frame.stream[:MAX_NAME], names, unit, dimensions, len(horizons(frame)), space)
 
     @cached_property
     def row(self) -> np.dtype[np.void]:
         """Type of a row, packed and little-endian."""
         H, C, D = self.horizons, len(self.names), self.dimensions
+        angles = [("angle_radius", "<f4", (H, C))] if self.space == "pose" else []
         return np.dtype(
             [
                 ("time", "<f8"),  # of the newest sample
@@ -82,6 +89,7 @@ class Layout:
                 ("ahead", "<f4", (H,)),  # seconds from `time` to the time that the forecast is for
                 ("position", "<f4", (H, C, D)),
                 ("radius", "<f4", (H, C)),
+                *angles,  # radii of the orientations, in radians
             ]
         )
 
@@ -95,13 +103,14 @@ class Layout:
             "unit": self.unit,
             "dimensions": self.dimensions,
             "horizons": self.horizons,
+            "space": self.space,
             "statuses": STATUSES,
         }
 
 
 def horizons(frame: ForecastFrame) -> list[PathPoint]:
     """Return the forecasts of a frame for all horizons, in order of time, each horizon once."""
-    main = PathPoint(frame.target_time, frame.position, frame.radius, frame.status)
+    main = PathPoint(frame.target_time, frame.position, frame.radius, frame.status, frame.angle_radius)
     others = [point for point in frame.path if abs(point.target_time - main.target_time) > SAME_TIME]
     return sorted([main, *others[: MAX_HORIZONS - 1]], key=lambda point: point.target_time)
 
@@ -129,6 +138,8 @@ def pack(layout: Layout, frame: ForecastFrame) -> bytes:
         row["ahead"][index] = point.target_time - frame.time
         row["position"][index] = point.position[:channels]
         row["radius"][index] = point.radius[:channels]
+        if layout.space == "pose":
+            row["angle_radius"][index] = np.nan if point.angle_radius is None else point.angle_radius[:channels]
     return row.tobytes()
 
 

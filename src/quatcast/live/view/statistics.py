@@ -1,8 +1,9 @@
 """Errors, coverage, latency and loss over the last minutes, computed from forecasts as they are sent.
 
 A forecast is scored once its time has come: the error is the distance to the position at that very time, interpolated
-between the two samples around it. Only forecasts that could be used are scored, that is, those with the status ok or
-degraded. Sums over bins of ten seconds are kept, so that memory is bounded whatever the sampling rate.
+between the two samples around it. The distance of two orientations is an angle, and poses have both. Only forecasts
+that could be used are scored, that is, those with the status ok or degraded. Sums over bins of ten seconds are kept, so
+that memory is bounded whatever the sampling rate.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.forecasting.spaces import find_space
 from quatcast.live.frames import ForecastFrame, PathPoint
+from quatcast.live.grid import interpolate
 from quatcast.live.view.rows import SAME_TIME, horizons
 from quatcast.typing import Bools, Floats
 
@@ -35,17 +38,16 @@ USABLE = ("ok", "degraded")
 
 
 class Bin:
-    """Sums over ten seconds: errors and coverage (horizons, channels), and lost samples (channels,)."""
+    """Sums over ten seconds: errors and coverage (kinds, horizons, channels), and lost samples (channels,)."""
 
-    def __init__(self, index: int, count: int, channels: int) -> None:
+    def __init__(self, index: int, shape: tuple[int, int, int]) -> None:
         self.index = index
-        self.squares, self.errors = np.zeros((count, channels)), np.zeros((count, channels))
-        self.covered, self.with_radius = np.zeros((count, channels)), np.zeros((count, channels))
-        self.lost, self.samples = np.zeros(channels), 0
+        self.squares, self.errors, self.covered, self.with_radius = (np.zeros(shape) for _ in range(4))
+        self.lost, self.samples = np.zeros(shape[-1]), 0
 
 
 class Statistics:
-    """Running figures of one stream for `horizons` horizons and `channels` channels.
+    """Running figures of one stream for `horizons` horizons and `channels` channels in a space.
 
     Examples
     --------
@@ -60,8 +62,9 @@ class Statistics:
     ([[2.0]], [[0.0]])
     """
 
-    def __init__(self, horizons: int, channels: int) -> None:
-        self._shape = (horizons, channels)
+    def __init__(self, horizons: int, channels: int, space: str = "position") -> None:
+        self._space = find_space(space, rate=1.0)  # Distances are the same at any rate.
+        self._shape = (len(self._space.kinds), horizons, channels)
         self._bins: deque[Bin] = deque(maxlen=BINS)
         self._pending: list[deque[PathPoint]] = [deque(maxlen=MAX_PENDING) for _ in range(horizons)]
         self._times: deque[float] = deque(maxlen=MAX_AGES)
@@ -70,13 +73,13 @@ class Statistics:
 
     def add(self, frame: ForecastFrame) -> None:
         """Take a forecast, and score those whose time has come with its sample."""
-        channels = self._shape[1]
+        channels = self._shape[-1]
         now = self._bin(frame.time)
         now.samples += 1
         now.lost += frame.filled[:channels]
         self._times.append(frame.time)
         self._ages.append(frame.sent_time - frame.time)
-        sample = np.where(frame.filled[:channels, None], np.nan, _place(frame.sample[:channels]))
+        sample = np.where(frame.filled[:channels, None], np.nan, frame.sample[:channels])
         for index, point in enumerate(horizons(frame)):
             self._score(index, frame.time, sample, now)
             if point.status in USABLE:
@@ -91,7 +94,9 @@ class Statistics:
         dict
             For the last minute `rmse` and `coverage` (horizons, channels), `lost` (channels,), `age` with the median
             and the 99th percentile in seconds, and `rate` in Hz. For the last five minutes `bins`, with the index of
-            each bin of ten seconds and RMSE and coverage over all channels (bins, horizons).
+            each bin of ten seconds and RMSE and coverage over all channels (bins, horizons). Errors of orientations are
+            in radians. Of poses, these are the figures of the positions; `angle_rmse` and `angle_coverage`, for the
+            last minute, are those of the orientations.
         """
         recent, times = self._recent(), np.fromiter(self._times, float, len(self._times))
         count = sum((b.errors for b in recent), np.zeros(self._shape))
@@ -100,19 +105,21 @@ class Statistics:
         with np.errstate(invalid="ignore", divide="ignore"):
             rmse = np.sqrt(sum((b.squares for b in recent), np.zeros(self._shape)) / count)
             coverage = sum((b.covered for b in recent), np.zeros(self._shape)) / with_radius
-            lost = sum((b.lost for b in recent), np.zeros(self._shape[1])) / samples
+            lost = sum((b.lost for b in recent), np.zeros(self._shape[-1])) / samples
             # A bin that has just begun would say more about chance than about the forecasts.
             fullest = max((b.samples for b in self._bins), default=0)
             shown = [b for b in self._bins if b.samples >= ENOUGH * fullest]
             bins = {
                 "seconds": BIN,
                 "index": [b.index for b in shown],
-                "rmse": _plain([np.sqrt(b.squares.sum(1) / b.errors.sum(1)) for b in shown]),
-                "coverage": _plain([b.covered.sum(1) / b.with_radius.sum(1) for b in shown]),
+                "rmse": _plain([np.sqrt(b.squares[0].sum(1) / b.errors[0].sum(1)) for b in shown]),
+                "coverage": _plain([b.covered[0].sum(1) / b.with_radius[0].sum(1) for b in shown]),
             }
+        angles = {"angle_rmse": _plain(rmse[1]), "angle_coverage": _plain(coverage[1])} if len(rmse) > 1 else {}
         return {
-            "rmse": _plain(rmse),
-            "coverage": _plain(coverage),
+            "rmse": _plain(rmse[0]),
+            "coverage": _plain(coverage[0]),
+            **angles,
             "lost": _plain(lost),
             "age": self._age(times),
             "rate": self._rate(times),
@@ -122,7 +129,7 @@ class Statistics:
     def _bin(self, time: float) -> Bin:
         index = math.floor(time / BIN)
         if not self._bins or self._bins[-1].index != index:
-            self._bins.append(Bin(index, *self._shape))
+            self._bins.append(Bin(index, self._shape))
         return self._bins[-1]
 
     def _recent(self) -> list[Bin]:
@@ -136,26 +143,33 @@ class Statistics:
             truth = self._truth(point.target_time, time, sample)
             if truth is None:
                 continue
-            channels = self._shape[1]
-            error = np.linalg.norm(_place(point.position[:channels]) - truth, axis=-1)
+            kinds, _, channels = self._shape
+            error = self._space.distance(point.position[:channels], truth).reshape(kinds, channels)
             known = np.isfinite(error)
-            radius = point.radius[:channels]
+            radius = self._radii(point)
             judged: Bools = known & np.isfinite(radius)
-            now.squares[index, known] += error[known] ** 2
-            now.errors[index] += known
-            now.with_radius[index] += judged
-            now.covered[index, judged] += error[judged] <= radius[judged]
+            now.squares[:, index] += np.where(known, error, 0.0) ** 2
+            now.errors[:, index] += known
+            now.with_radius[:, index] += judged
+            now.covered[:, index] += judged & (error <= radius)
+
+    def _radii(self, point: PathPoint) -> Floats:
+        """Return the radii (kinds, channels) of a forecast; NaN where there is none."""
+        kinds, _, channels = self._shape
+        radii = np.full((kinds, channels), np.nan)
+        radii[0] = point.radius[:channels]
+        if kinds > 1 and point.angle_radius is not None:
+            radii[1] = point.angle_radius[:channels]
+        return radii
 
     def _truth(self, target: float, time: float, sample: Floats) -> Floats | None:
-        """Return the position at `target`, which is not after the newest sample; None if it is not known."""
+        """Return the sample at `target`, which is not after the newest one; None if it is not known."""
         if abs(target - time) <= SAME_TIME:
             return sample
         if self._last is None or time - self._last[0] > LONGEST_GAP or target < self._last[0]:
             return None
-        before, position = self._last
-        weight = (target - before) / (time - before)
-        interpolated: Floats = position + weight * (sample - position)
-        return interpolated
+        before, earlier = self._last
+        return interpolate(earlier, sample, (target - before) / (time - before), self._space.name)
 
     def _age(self, times: Floats) -> list[float | None]:
         """Return the median and the 99th percentile of the latency."""
@@ -170,11 +184,6 @@ class Statistics:
         recent = times[times > times[-1] - BIN] if times.size else times
         period = float(np.median(np.diff(recent))) if recent.size > 1 else 0.0
         return 1 / period if period > 0 else None
-
-
-def _place(values: Floats) -> Floats:
-    """Return the part of samples whose error is a distance: of a pose (x, y, z and a quaternion) the position."""
-    return values[:, :3] if values.shape[1] == 7 else values
 
 
 def _plain(values: Any) -> Any:

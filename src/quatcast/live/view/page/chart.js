@@ -36,9 +36,10 @@ export class Chart {
    * Draw everything anew.
    *
    * `frame`: `from`, `now` and `to` in seconds; `start` and `end`, the rows that can be visible; `time`, their times;
-   * `lanes`, each with `label`, `group` (lanes of a group share their scale), `measured`, `forecast` and `banded`
-   * (whether the radius is one of this coordinate); `ahead` and `radius`, columns; `path`, points of the newest forecast as [time, radius, value per lane]; `filled` and `status`,
-   * columns; `gap`, the longest time that a line bridges; and `theme`, the colours.
+   * `lanes`, each with `label`, `group` (lanes of a group share their scale) and the columns `measured`, `forecast`
+   * and `band` (how far the coordinate may be off within the radius); `ahead`, a column; `path`, points of the newest
+   * forecast as [time, band per lane, value per lane]; `filled` and `status`, columns; `gap`, the longest time that a
+   * line bridges; and `theme`, the colours.
    */
   draw(frame) {
     if (pixelRatio() !== this.ratio) this._resize(); // The window has moved to another screen.
@@ -182,13 +183,11 @@ export class Chart {
     const { top, height, scale, middle } = this.lanes[index];
     const place = { from: frame.from, perSecond: this.perSecond, zero: top + height / 2 + middle * scale, scale };
     const { theme } = frame;
-    if (lane.banded) {
-      context.fillStyle = theme.band;
-      context.beginPath();
-      this._traceBand(context, frame, lane, place);
-      this._traceCone(context, frame, index, place);
-      context.fill();
-    }
+    context.fillStyle = theme.band;
+    context.beginPath();
+    this._traceBand(context, frame, lane, place);
+    this._traceCone(context, frame, index, place);
+    context.fill();
     this._stroke(context, theme.forecast, linePath(frame, lane.forecast, frame.ahead, place, this.ratio));
     this._stroke(context, theme.signal, linePath(frame, lane.measured, null, place, this.ratio));
     this._drawPath(context, frame, index, place);
@@ -215,7 +214,7 @@ export class Chart {
   }
 
   /** Add the outline of the radius around the forecasts to the path, one piece for each stretch without a gap. */
-  _traceBand(context, { time, ahead, radius, start, end, gap }, { forecast }, { from, perSecond, zero, scale }) {
+  _traceBand(context, { time, ahead, start, end, gap }, { forecast, band }, { from, perSecond, zero, scale }) {
     if (this.band.length < 3 * (end - start)) this.band = new Float32Array(4 * (end - start));
     const points = this.band, column = 1.5; // Pixels per point; the edge of a band need not be sharper.
     let count = 0, previous = -Infinity;
@@ -229,7 +228,7 @@ export class Chart {
       count = 0;
     };
     for (let i = start; i < end; i++) {
-      const middle = zero - forecast[i] * scale, half = radius[i] * scale;
+      const middle = zero - forecast[i] * scale, half = band[i] * scale;
       if (!(half >= 0) || middle !== middle) { close(); continue; }
       const when = time[i] + ahead[i];
       if (when - previous > gap) close();
@@ -251,8 +250,8 @@ export class Chart {
   /** Add the radius of the newest forecast at longer horizons than the chosen one. */
   _traceCone(context, { path, from }, index, { perSecond, zero, scale }) {
     if (path.length < 2) return;
-    const edge = (side) => ([when, radius, values]) =>
-      [GUTTER.left + (when - from) * perSecond, zero - (values[index] + side * radius) * scale];
+    const edge = (side) => ([when, bands, values]) =>
+      [GUTTER.left + (when - from) * perSecond, zero - (values[index] + side * bands[index]) * scale];
     const outline = [...path.map(edge(1)), ...path.map(edge(-1)).reverse()];
     outline.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
     context.closePath();

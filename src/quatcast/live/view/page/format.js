@@ -24,6 +24,21 @@ export function short(value) {
   return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
+/** An error or a radius of a space as [number, unit]: a length in its unit, or radians in degrees. */
+export function size(value, { space, unit }) {
+  return space === "orientation" ? degrees(value) : [short(value), unit];
+}
+
+/** An angle in radians as [number, unit]. */
+export function degrees(value) {
+  return [short(typeof value === "number" ? (value * 180) / Math.PI : value), "°"];
+}
+
+/** What stands between a number and its unit. */
+export function gap(unit) {
+  return unit === "°" ? "" : " ";
+}
+
 /** A part of one in percent, or a dash. */
 export function percent(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";

@@ -1,6 +1,6 @@
 // Small pictures of the last minutes: the status as a ribbon, error and coverage as bars.
 
-import { pixelRatio, short } from "./format.js";
+import { gap, pixelRatio, size } from "./format.js";
 
 /** A canvas that fills its holder at the resolution of the screen. */
 class Picture {
@@ -81,6 +81,9 @@ export class Bars extends Picture {
 }
 
 /** Text above the bars of the error: the largest of them. */
-export function largest(unit) {
-  return (_, value) => `largest ${short(value)} ${unit}`;
+export function largest(layout) {
+  return (_, value) => {
+    const [number, unit] = size(value, layout);
+    return `largest ${number}${gap(unit)}${unit}`;
+  };
 }

@@ -3,7 +3,7 @@
 import { Chart } from "./chart.js";
 import { StreamClock } from "./clock.js";
 import { Controls, channelColour } from "./controls.js";
-import { horizon as horizonText, short } from "./format.js";
+import { degrees, gap, horizon as horizonText, size } from "./format.js";
 import { Bars, Ribbon, largest } from "./history.js";
 import { Events, showConnection, showFigures, showStale, showStatus } from "./panels.js";
 import { Space } from "./space.js";
@@ -39,6 +39,7 @@ const handlers = {
     const same = page.store && sameLayout(page.store.layout, message);
     if (same) return;
     page.store = new Store(message, page.hello.history, page.hello.rate);
+    page.beat = null; // Its figures are those of another stream, perhaps in another unit.
     element("stream").textContent = message.stream;
     element("space-card").hidden = message.dimensions < 2;
     space.reset();
@@ -89,7 +90,7 @@ const handlers = {
 };
 
 function sameLayout(a, b) {
-  const part = ({ stream, names, unit, dimensions, horizons }) => JSON.stringify([stream, names, unit, dimensions, horizons]);
+  const part = ({ stream, names, unit, dimensions, horizons, space }) => JSON.stringify([stream, names, unit, dimensions, horizons, space]);
   return part(a) === part(b);
 }
 
@@ -139,22 +140,19 @@ function frameOf(channel, now) {
   const { dimensions, horizons } = store.layout;
   const longest = Math.max(...store.ahead.map((column) => column[last]), 0);
   const shown = controls.window, from = now - shown;
-  const lanes = laneLabels(dimensions).map((label, d) => {
-    const turned = dimensions === 7 && d > 2; // The orientation of a pose has another unit and no radius here.
-    return {
-      label, group: Number(turned), banded: !turned,
-      measured: store.sampleOf(channel, d), forecast: store.positionOf(h, channel, d),
-    };
-  });
+  const lanes = laneLabels(dimensions).map((label, d) => ({
+    label, group: Number(d >= store.firstTurned), // Position and orientation of a pose have different units.
+    measured: store.sampleOf(channel, d), forecast: store.positionOf(h, channel, d), band: store.bandOf(h, channel, d),
+  }));
   const path = [];
   for (let i = h; i < horizons; i++) {
     const values = lanes.map((_, d) => store.positionOf(i, channel, d)[last]);
-    const radius = store.radiusOf(i, channel)[last];
-    if (!values.some(Number.isNaN)) path.push([store.time[last] + store.ahead[i][last], Number.isNaN(radius) ? 0 : radius, values]);
+    const bands = lanes.map((_, d) => store.bandOf(i, channel, d)[last] || 0); // None where there is no radius.
+    if (!values.some(Number.isNaN)) path.push([store.time[last] + store.ahead[i][last], bands, values]);
   }
   return {
     from, now, to: now + Math.max(longest * 1.15, 0.035 * shown), lanes, path, time: store.time, ahead: store.ahead[h],
-    start: Math.max(0, store.indexOf(from - longest) - 1), end: store.size, radius: store.radiusOf(h, channel),
+    start: Math.max(0, store.indexOf(from - longest) - 1), end: store.size,
     filled: store.filled[channel], status: store.status[h], gap: gapOf(page.beat), theme: controls.colours,
   };
 }
@@ -182,26 +180,27 @@ function drawStatus() {
 function drawBeat() {
   const { beat, store, hello } = page;
   if (!store || !beat.rmse.length) return;
-  const h = controls.horizon, { unit } = store.layout, theme = controls.colours, goal = hello.coverage;
-  showFigures(beat, store.layout, h, controls.channels, goal);
+  const h = controls.horizon, { layout } = store, last = store.size - 1, theme = controls.colours, goal = hello.coverage;
+  showFigures(beat, layout, h, controls.channels, goal);
   const { bins } = beat, at = (rows) => rows.map((row) => row[h] ?? null), count = RIBBON / bins.seconds;
-  errorBars.draw(bins.index, at(bins.rmse), { count, floor: 0, colour: () => theme.forecast, theme, text: largest(unit) });
+  errorBars.draw(bins.index, at(bins.rmse), { count, floor: 0, colour: () => theme.forecast, theme, text: largest(layout) });
   coverageBars.draw(bins.index, at(bins.coverage), {
     count, floor: 0.7, ceiling: 1, goal, theme, colour: (value) => (goal && value < goal - 0.15 ? theme.degraded : theme.forecast),
     text: () => (goal ? `dashed: aim of ${Math.round(100 * goal)} %` : "of the last forecasts"),
   });
   for (const [channel, { read }] of page.charts) readOut(read, [
-    ["error", short(beat.rmse[h]?.[channel]), unit],
-    ["radius", short(store.radiusOf(h, channel)[store.size - 1]), unit],
+    ["error", size(beat.rmse[h]?.[channel], layout), layout.space === "pose" && degrees(beat.angle_rmse[h]?.[channel])],
+    ["radius", size(store.radiusOf(h, channel)[last], layout), layout.space === "pose" && degrees(store.angleOf(h, channel)[last])],
   ]);
 }
 
+/** Show named sizes, each with that of the orientation after it if there is one. */
 function readOut(target, entries) {
-  target.replaceChildren(...entries.flatMap(([name, value, unit], index) => {
+  target.replaceChildren(...entries.flatMap(([name, ...sizes], index) => sizes.filter(Boolean).flatMap(([value, unit], part) => {
     const number = document.createElement("b");
     number.textContent = value;
-    return [`${index ? " · " : ""}${name} `, number, ` ${unit}`];
-  }));
+    return [part ? ", " : `${index ? " · " : ""}${name} `, number, gap(unit) + unit];
+  })));
 }
 
 function draw(now) {

@@ -1,6 +1,6 @@
 // The parts of the page that are words and numbers: status, connection, figures and events.
 
-import { clock, duration, percent, short } from "./format.js";
+import { clock, degrees, duration, percent, short, size } from "./format.js";
 
 const STATES = { "warming up": "warming", ok: "ok", degraded: "degraded", hold: "hold" };
 const MOST_EVENTS = 8;
@@ -48,11 +48,18 @@ function figure(id, number, unit) {
 
 /** Show the figures of the last minute for one horizon and some channels. */
 export function showFigures(beat, layout, horizon, channels, goal) {
-  const rmse = pick(beat.rmse[horizon], channels);
+  const rmse = meanSquare(pick(beat.rmse[horizon], channels));
   const coverage = pick(beat.coverage[horizon], channels);
-  figure("figure-error", short(rmse.length ? Math.hypot(...rmse) / Math.sqrt(rmse.length) : null), layout.unit);
+  figure("figure-error", ...size(rmse, layout));
   figure("figure-coverage", percent(mean(coverage)), "%");
-  write("hint-coverage", goal ? `last minute; the aim is ${percent(goal)} %` : "last minute");
+  const angles = layout.space === "pose"; // The figures are those of the positions, the hints also tell the orientations.
+  const turned = angles ? degrees(meanSquare(pick(beat.angle_rmse[horizon], channels))).join("") : "";
+  write("hint-error", `root mean square, all channels${angles ? `; orientation ${turned}` : ""}`);
+  const within = angles ? `; orientation ${percent(mean(pick(beat.angle_coverage[horizon], channels)))} %` : "";
+  write("hint-coverage", `last minute${within}${goal ? `; the aim is ${percent(goal)} %` : ""}`);
+  const which = angles ? " of the position" : "";
+  write("title-error", `Error${which}`);
+  write("title-coverage", `Within radius${which}`);
   figure("figure-age", ...duration(beat.age[0]));
   write("hint-age", `median; 99 %: ${duration(beat.age[1]).join(" ")}`);
   figure("figure-lost", percent(mean(pick(beat.lost, channels))), "%");
@@ -106,6 +113,10 @@ export class Events {
 
 function pick(values, channels) {
   return channels.map((channel) => values?.[channel]).filter((value) => value !== null && value !== undefined);
+}
+
+function meanSquare(values) {
+  return values.length ? Math.hypot(...values) / Math.sqrt(values.length) : null;
 }
 
 function mean(values) {

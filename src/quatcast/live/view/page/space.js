@@ -85,7 +85,7 @@ export class Space {
     for (const [, channel] of order) this._drawChannel(context, channel, start, horizon, theme, now);
     const factor = this.factor === 1 ? "true to scale" : `motion enlarged ×${this.factor}`;
     const apart = this.gap && channels.length > 1 ? "drawn side by side · " : "";
-    this.note.textContent = `${apart}${factor} · grid ${Number(this.step.toPrecision(1))} ${store.layout.unit}`;
+    this.note.textContent = `${apart}${factor} · grid ${Number(this.step.toPrecision(1))} ${store.layout.unit}`.trim();
   }
 
   /** Turn so that the longest line between two markers runs across the picture, slightly away from the viewer. */
@@ -316,7 +316,7 @@ export class Space {
       context.fillStyle = theme.forecast;
       if (h !== horizon) continue;
       context.stroke();
-      const radius = store.radiusOf(h, channel)[last] * this.factor * this.scale;
+      const radius = store.bandOf(h, channel, this.axes[0])[last] * this.factor * this.scale;
       if (!(radius > 0)) continue;
       context.fillStyle = theme.band;
       context.beginPath();

@@ -24,6 +24,10 @@ export class Store {
     this.ahead = many(H, Float32Array);
     this.position = many(H * this.channels * D, Float32Array);
     this.radius = many(H * this.channels, Float32Array);
+    const poses = layout.space === "pose", orientations = layout.space === "orientation";
+    this.angle = many(poses ? H * this.channels : 0, Float32Array);
+    this.chord = many(poses || orientations ? H * this.channels : 0, Float32Array);
+    this.firstTurned = orientations ? 0 : poses ? 3 : Infinity; // The first coordinate that belongs to a quaternion.
   }
 
   /** Column of one coordinate of the samples. */
@@ -36,9 +40,19 @@ export class Store {
     return this.position[(horizon * this.channels + channel) * this.layout.dimensions + dimension];
   }
 
-  /** Column of the radii of one channel for one horizon. */
+  /** Column of the radii of one channel for one horizon: those of positions, or in radians those of orientations. */
   radiusOf(horizon, channel) {
     return this.radius[horizon * this.channels + channel];
+  }
+
+  /** Column of the radii of the orientation of a pose, in radians. */
+  angleOf(horizon, channel) {
+    return this.angle[horizon * this.channels + channel];
+  }
+
+  /** Column of how far one coordinate may be off within the radius. */
+  bandOf(horizon, channel, dimension) {
+    return (dimension >= this.firstTurned ? this.chord : this.radius)[horizon * this.channels + channel];
   }
 
   /** Index of the first row that is not before a time. */
@@ -78,12 +92,14 @@ export class Store {
     let place = offset + 13;
     for (const column of this.status) column[at] = view.getUint8(place++);
     for (const column of this.filled) column[at] = view.getUint8(place++);
-    for (const group of [this.sample, this.ahead, this.position, this.radius]) {
+    for (const group of [this.sample, this.ahead, this.position, this.radius, this.angle]) {
       for (const column of group) {
         column[at] = view.getFloat32(place, true);
         place += 4;
       }
     }
+    const angles = this.angle.length ? this.angle : this.radius;
+    this.chord.forEach((column, index) => { column[at] = chordOf(angles[index][at]); });
   }
 
   _reserve(count) {
@@ -108,13 +124,18 @@ export class Store {
     this.time = change(this.time);
     this.age = change(this.age);
     this.main = change(this.main);
-    for (const group of [this.status, this.filled, this.sample, this.ahead, this.position, this.radius])
+    for (const group of [this.status, this.filled, this.sample, this.ahead, this.position, this.radius, this.angle, this.chord])
       group.forEach((column, index) => { group[index] = change(column); });
   }
 }
 
+/** Distance of two unit quaternions whose orientations differ by an angle: no coordinate differs by more. */
+function chordOf(angle) {
+  return 2 * Math.sin(Math.min(angle, Math.PI) / 4);
+}
+
 /** Size of a row in bytes; the layout is that of Layout.row in rows.py. */
-export function rowBytes({ names, dimensions: D, horizons: H }) {
-  const C = names.length;
-  return 13 + H + C + 4 * (C * D + H + H * C * D + H * C);
+export function rowBytes({ names, dimensions: D, horizons: H, space }) {
+  const C = names.length, radii = space === "pose" ? 2 : 1;
+  return 13 + H + C + 4 * (C * D + H + H * C * D + radii * H * C);
 }

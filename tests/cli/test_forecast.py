@@ -2,17 +2,24 @@
 
 import csv
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
 from walks import walk
 
 from quatcast.cli import run
+from quatcast.cli.terminal import ProgressDisplay
 from quatcast.data import read, simulated, write_csv
 from quatcast.evaluation import score
+from quatcast.forecasting.contract import OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
+from quatcast.forecasting.progress import Progress, watched
+from quatcast.forecasting.velocity import ConstantVelocity
 from quatcast.learners import LMS
+from quatcast.safety.recommendation import recommended
 from quatcast.training.optimizers import SGD
+from quatcast.typing import Bools, Floats
 
 QUICK = ["--predictor", "persistence", "--figure", "none"]
 
@@ -261,3 +268,45 @@ def test_short_files_are_forecast_from_the_first_seconds(folder: Path, capfd: py
     Path("b.csv").write_text(table("time,x,y,z", motion(5)))
     assert run(["forecast", "b.csv", "--figure", "none"]) == 2
     assert "--horizon: expected less than the 0.4 s of b.csv, got 0.5 s" in capfd.readouterr().err
+
+
+def test_progress_is_the_number_of_samples_that_are_done(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The forecaster stops after 400 of 500 samples until somebody has been told that 400 are done."""
+    shown: list[tuple[float, float]] = []
+    told, count = Event(), 0
+
+    def update(self: ProgressDisplay, stage: str, done: float, total: float) -> None:
+        shown.append((done, total))
+        if (done, total) == (400, 500):
+            told.set()
+
+    def forecast(self: ConstantVelocity, sample: Floats, observed: Bools) -> Floats:
+        nonlocal count
+        count += 1
+        if count == 401:
+            told.wait(5.0)
+        return plain(self, sample, observed)
+
+    plain = ConstantVelocity.forecast
+    monkeypatch.setattr(ConstantVelocity, "forecast", forecast)
+    monkeypatch.setattr(ProgressDisplay, "update", update)
+    Path("a.csv").write_text(table("time,x,y,z", motion(500)))
+    assert run(["forecast", "a.csv", "--predictor", "constant-velocity", "--figure", "none"]) == 0
+    assert told.is_set(), shown
+    assert count == 500
+
+
+@pytest.mark.parametrize(
+    "forecaster",
+    [
+        ConstantVelocity(5),
+        Forecaster(LMS(), horizon=5, lags=4, train=10),
+        Forecaster(LMS(), horizon=5, lags=4, train=10, labels="lookahead"),
+        recommended(0.5, 10.0),
+    ],
+)
+def test_every_run_counts_its_samples(forecaster: OnlineForecaster) -> None:
+    progress = Progress()
+    with watched(progress):
+        forecaster.run(motion(60)[:, None, 1:])
+    assert progress.samples == 60

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -213,26 +212,26 @@ def _causal(recording: Recording, forecasts: Forecasts, predictor: Predictor, ba
 
 
 def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forecasts:
-    """Forecast a recording and show the remaining time, estimated from the first samples."""
+    """Forecast a recording and show how many of its samples are done."""
     from concurrent.futures import ThreadPoolExecutor, wait
-    from dataclasses import replace
 
     from quatcast.cli.terminal import ProgressDisplay
     from quatcast.evaluation.in_space import run_in_space
     from quatcast.evaluation.protocol import SCALING, scaling_samples
+    from quatcast.forecasting.progress import Progress, watched
 
-    takes = {"takes_missing": predictor.takes_missing, "takes_spaces": predictor.takes_spaces}
-    count = min(scaling_samples(recording.rate), len(recording))
-    beginning = replace(recording, positions=recording.positions[:count], times=recording.times[:count])
+    progress = Progress()
+
+    def work() -> Forecasts:
+        takes = {"takes_missing": predictor.takes_missing, "takes_spaces": predictor.takes_spaces}
+        with watched(progress):
+            return run_in_space(predictor.build(batch), recording, **takes)
+
     try:
-        began = time.monotonic()
-        run_in_space(predictor.build(batch), beginning, **takes)
-        expected = (time.monotonic() - began) * len(recording) / count
         with ThreadPoolExecutor(1) as executor, ProgressDisplay() as display:
-            began = time.monotonic()
-            running = executor.submit(run_in_space, predictor.build(batch), recording, **takes)
+            running = executor.submit(work)
             while wait([running], timeout=0.2).not_done:
-                display.update("forecasting", min(time.monotonic() - began, 0.99 * expected), expected)
+                display.update("forecasting", min(progress.samples, len(recording)), len(recording))
             return running.result()
     except ValueError as error:
         if len(recording) < scaling_samples(recording.rate):

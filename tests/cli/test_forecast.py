@@ -1,6 +1,7 @@
 """The command `quatcast forecast`: what it reads, says and writes."""
 
 import csv
+import time
 from pathlib import Path
 from threading import Event
 
@@ -294,6 +295,29 @@ def test_progress_is_the_number_of_samples_that_are_done(folder: Path, monkeypat
     assert run(["forecast", "a.csv", "--predictor", "constant-velocity", "--figure", "none"]) == 0
     assert told.is_set(), shown
     assert count == 500
+
+
+def test_interruption_ends_the_run_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    count = 0
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def forecast(self: ConstantVelocity, sample: Floats, observed: Bools) -> Floats:
+        nonlocal count
+        count += 1
+        time.sleep(0.02)
+        return plain(self, sample, observed)
+
+    plain = ConstantVelocity.forecast
+    monkeypatch.setattr(ConstantVelocity, "forecast", forecast)
+    monkeypatch.setattr(ProgressDisplay, "update", interrupt)
+    Path("a.csv").write_text(table("time,x,y,z", motion(500)))
+    assert run(["forecast", "a.csv", "--predictor", "constant-velocity", "--figure", "none"]) == 130
+    assert count < 250
+    assert capfd.readouterr().err == "quatcast: interrupted\n"
 
 
 @pytest.mark.parametrize(

@@ -230,8 +230,12 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
     try:
         with ThreadPoolExecutor(1) as executor, ProgressDisplay() as display:
             running = executor.submit(work)
-            while wait([running], timeout=0.2).not_done:
-                display.update("forecasting", min(progress.samples, len(recording)), len(recording))
+            try:
+                while wait([running], timeout=0.2).not_done:
+                    display.update("forecasting", min(progress.samples, len(recording)), len(recording))
+            except BaseException:
+                progress.stopped = True  # the executor waits for the run
+                raise
             return running.result()
     except ValueError as error:
         if len(recording) < scaling_samples(recording.rate):

@@ -10,9 +10,18 @@ from quatcast.typing import Floats
 
 
 class Progress:
-    """Number of samples that have been forecast and learnt from. One thread counts, others may read it at any time."""
+    """Progress of a run in one thread, which other threads may read and stop at any time.
+
+    Attributes
+    ----------
+    samples
+        Number of samples that have been forecast and learnt from.
+    stopped
+        Whether the run is to end after the present sample, with a `KeyboardInterrupt`.
+    """
 
     samples = 0
+    stopped = False
 
 
 _watched: ContextVar[Progress | None] = ContextVar("_watched", default=None)
@@ -40,8 +49,10 @@ def watched(progress: Progress) -> Iterator[None]:
 
 
 def counted(rows: Floats) -> Iterator[Floats]:
-    """Yield the samples of a recording, and count each one when the next is asked for."""
+    """Yield the samples of a recording, and count each one when the next is asked for, until the run is stopped."""
     progress = _watched.get() or Progress()
     for row in rows:
         yield row
         progress.samples += 1
+        if progress.stopped:
+            raise KeyboardInterrupt

@@ -1,6 +1,7 @@
 """The command `quatcast forecast`: what it reads, says and writes."""
 
 import csv
+import sys
 import time
 from pathlib import Path
 from threading import Event
@@ -194,7 +195,7 @@ def test_times_of_other_units_and_uneven_ones(folder: Path, capfd: pytest.Captur
             ["short.csv", "--predictor", "LMS"],
             "recording 'short': expected at least 30 s, to which LMS fits its scaling, got 9.9 s",
         ),
-        (["quality.csv"], "--columns"),
+        (["quality.csv"], "got 2 (x, y); add a column for the others"),
         (["walk.csv", "--channels", "knee"], "channels: expected some of hip in walk.csv, got 'knee'"),
         (["walk.csv", "--figure", "docx"], "--figure: expected some of html, svg, pdf, png, or none, got 'docx'"),
         (["walk.csv", "--space", "curved"], "space: expected one of position, vector, orientation, pose, got 'curved'"),
@@ -216,6 +217,34 @@ def test_refusals_are_one_line_and_write_nothing(
     assert line.startswith("quatcast: ")
     assert words in line
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "walk.csv"], "walk.csv: is a file, not a folder"),
+        (["--out", "locked/made"], "locked: permission denied"),
+        (["--figure", "html,png"], "--figure png: needs Matplotlib; install quatcast[figures]"),
+    ],
+)
+def test_output_is_refused_before_anything_is_computed(
+    options: list[str],
+    message: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def compute(*_: object) -> None:
+        raise AssertionError("the forecasts were computed")
+
+    Path("locked").mkdir()
+    monkeypatch.setattr("quatcast.cli.forecast._forecast", compute)
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "locked")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run(["forecast", "walk.csv", *options]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("quatcast: ")
+    assert line.endswith(message)
 
 
 def test_figures_for_documents_and_no_folders_in_files(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

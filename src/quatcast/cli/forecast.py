@@ -78,6 +78,7 @@ def forecast(
     _check_length(recording, chosen, horizon)
     names = recording.channels if chosen.takes_spaces else space_of(recording).names(recording.channels)
     batch = Batch([configuration], [seed], steps, recording.rate, rule, device, names, recording.space)
+    _check_output(out, formats)
     forecasts = _causal(recording, _forecast(recording, chosen, batch), chosen, batch)
     _write(recording, forecasts, chosen.name, out, f"{recording.name}-{chosen.name}-{labels}-{horizon:g}s", formats)
 
@@ -113,6 +114,22 @@ def _check_length(recording: Recording, predictor: Predictor, horizon: float) ->
             f"recording {recording.name!r}: expected more than {needed:.3g} s, because {predictor.name} makes its "
             f"first forecast after {predictor.warmup:.3g} s, got {recording.duration:.3g} s; {SOONER}"
         )
+
+
+def _check_output(out: Path, formats: list[str]) -> None:
+    """Refuse a folder that cannot be written to, and figures that cannot be drawn, before forecasts are computed."""
+    import os
+    from errno import EACCES, EEXIST
+    from importlib.util import find_spec
+
+    drawn = [suffix for suffix in formats if suffix != "html"]
+    if drawn and find_spec("matplotlib") is None:
+        raise ValueError(f"--figure {drawn[0]}: needs Matplotlib; install quatcast[figures]")
+    present = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not present.is_dir():
+        raise FileExistsError(EEXIST, os.strerror(EEXIST), str(present))
+    if not os.access(present, os.W_OK):
+        raise PermissionError(EACCES, os.strerror(EACCES), str(present))
 
 
 def _write(

@@ -11,6 +11,7 @@ first tenth.
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -40,11 +41,23 @@ def watch(process: subprocess.Popen[bytes], session: Path, samples: int) -> list
     return memory
 
 
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End the service, by force if it takes more than a minute."""
+    process.terminate()
+    try:
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--journal-size", type=float, default=64.0, help="MiB per file of the journal")
     options = parser.parse_args(arguments)
+    # The service must not outlive this program.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     samples = round(options.hours * 36_000)
     with TemporaryDirectory() as folder:
         session = Path(folder) / "session"
@@ -56,8 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             memory = watch(process, session, samples)
         finally:
-            process.terminate()
-            process.wait(60)
+            end(process)
         seconds = time.monotonic() - began
         return report(session, samples, seconds, memory, process.returncode)
 

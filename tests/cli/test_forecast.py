@@ -1,18 +1,27 @@
 """The command `quatcast forecast`: what it reads, says and writes."""
 
 import csv
+import sys
+import time
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
 from walks import walk
 
 from quatcast.cli import run
+from quatcast.cli.terminal import ProgressDisplay
 from quatcast.data import read, simulated, write_csv
 from quatcast.evaluation import score
+from quatcast.forecasting.contract import OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
+from quatcast.forecasting.progress import Progress, watched
+from quatcast.forecasting.velocity import ConstantVelocity
 from quatcast.learners import LMS
+from quatcast.safety.recommendation import recommended
 from quatcast.training.optimizers import SGD
+from quatcast.typing import Bools, Floats
 
 QUICK = ["--predictor", "persistence", "--figure", "none"]
 
@@ -186,7 +195,7 @@ def test_times_of_other_units_and_uneven_ones(folder: Path, capfd: pytest.Captur
             ["short.csv", "--predictor", "LMS"],
             "recording 'short': expected at least 30 s, to which LMS fits its scaling, got 9.9 s",
         ),
-        (["quality.csv"], "--columns"),
+        (["quality.csv"], "got 2 (x, y); add a column for the others"),
         (["walk.csv", "--channels", "knee"], "channels: expected some of hip in walk.csv, got 'knee'"),
         (["walk.csv", "--figure", "docx"], "--figure: expected some of html, svg, pdf, png, or none, got 'docx'"),
         (["walk.csv", "--space", "curved"], "space: expected one of position, vector, orientation, pose, got 'curved'"),
@@ -208,6 +217,34 @@ def test_refusals_are_one_line_and_write_nothing(
     assert line.startswith("quatcast: ")
     assert words in line
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "walk.csv"], "walk.csv: is a file, not a folder"),
+        (["--out", "locked/made"], "locked: permission denied"),
+        (["--figure", "html,png"], "--figure png: needs Matplotlib; install quatcast[figures]"),
+    ],
+)
+def test_output_is_refused_before_anything_is_computed(
+    options: list[str],
+    message: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def compute(*_: object) -> None:
+        raise AssertionError("the forecasts were computed")
+
+    Path("locked").mkdir()
+    monkeypatch.setattr("quatcast.cli.forecast._forecast", compute)
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "locked")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run(["forecast", "walk.csv", *options]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("quatcast: ")
+    assert line.endswith(message)
 
 
 def test_figures_for_documents_and_no_folders_in_files(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -261,3 +298,68 @@ def test_short_files_are_forecast_from_the_first_seconds(folder: Path, capfd: py
     Path("b.csv").write_text(table("time,x,y,z", motion(5)))
     assert run(["forecast", "b.csv", "--figure", "none"]) == 2
     assert "--horizon: expected less than the 0.4 s of b.csv, got 0.5 s" in capfd.readouterr().err
+
+
+def test_progress_is_the_number_of_samples_that_are_done(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The forecaster stops after 400 of 500 samples until somebody has been told that 400 are done."""
+    shown: list[tuple[float, float]] = []
+    told, count = Event(), 0
+
+    def update(self: ProgressDisplay, stage: str, done: float, total: float) -> None:
+        shown.append((done, total))
+        if (done, total) == (400, 500):
+            told.set()
+
+    def forecast(self: ConstantVelocity, sample: Floats, observed: Bools) -> Floats:
+        nonlocal count
+        count += 1
+        if count == 401:
+            told.wait(5.0)
+        return plain(self, sample, observed)
+
+    plain = ConstantVelocity.forecast
+    monkeypatch.setattr(ConstantVelocity, "forecast", forecast)
+    monkeypatch.setattr(ProgressDisplay, "update", update)
+    Path("a.csv").write_text(table("time,x,y,z", motion(500)))
+    assert run(["forecast", "a.csv", "--predictor", "constant-velocity", "--figure", "none"]) == 0
+    assert told.is_set(), shown
+    assert count == 500
+
+
+def test_interruption_ends_the_run_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    count = 0
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def forecast(self: ConstantVelocity, sample: Floats, observed: Bools) -> Floats:
+        nonlocal count
+        count += 1
+        time.sleep(0.02)
+        return plain(self, sample, observed)
+
+    plain = ConstantVelocity.forecast
+    monkeypatch.setattr(ConstantVelocity, "forecast", forecast)
+    monkeypatch.setattr(ProgressDisplay, "update", interrupt)
+    Path("a.csv").write_text(table("time,x,y,z", motion(500)))
+    assert run(["forecast", "a.csv", "--predictor", "constant-velocity", "--figure", "none"]) == 130
+    assert count < 250
+    assert capfd.readouterr().err == "quatcast: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    "forecaster",
+    [
+        ConstantVelocity(5),
+        Forecaster(LMS(), horizon=5, lags=4, train=10),
+        Forecaster(LMS(), horizon=5, lags=4, train=10, labels="lookahead"),
+        recommended(0.5, 10.0),
+    ],
+)
+def test_every_run_counts_its_samples(forecaster: OnlineForecaster) -> None:
+    progress = Progress()
+    with watched(progress):
+        forecaster.run(motion(60)[:, None, 1:])
+    assert progress.samples == 60

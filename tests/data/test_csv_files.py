@@ -126,6 +126,14 @@ def test_errors_name_the_position(tmp_path, text, words):
     assert str(caught.value).startswith(str(path))
 
 
+def test_advice_for_two_coordinates_can_be_followed(tmp_path):
+    """Columns can be named only where there are three of them."""
+    with pytest.raises(ValueError, match=r"got 2 \(x, y\); add a column .* if there are none\)$"):
+        read_csv(table(tmp_path, "time,x,y\n0,1,2\n0.1,1,2\n"))
+    with pytest.raises(ValueError, match=r"--columns a=x,y,height\)$"):
+        read_csv(table(tmp_path, "time,x,y,height\n0,1,2,3\n0.1,1,2,3\n"))
+
+
 def test_files_that_are_not_tables(tmp_path):
     latin = table(tmp_path, "t,é.x,é.y,é.z\n0,1,2,3\n", "latin-1")
     with pytest.raises(ValueError, match="expected UTF-8 text"):

@@ -21,6 +21,7 @@ from quatcast.live.messages import (
     parse_sample,
     sample_message,
 )
+from quatcast.live.transports.lines import LineReader, LineRules
 
 SAMPLE = (
     b'{"v":1,"type":"sample","stream":"chest","seq":812,"t":1763226000.12,"p":[[1.2,3.4,5.6],null,[7,8,9]],"unit":"mm"}'
@@ -209,3 +210,15 @@ def test_header_names() -> None:
     assert header_names(["t", "a.x", "a.y", "a.z", "b_x", "b_y", "b_z"], 3) == ("a", "b")
     assert header_names(["t", "a.x", "b.y", "a.z"], 3) == ()
     assert header_names(["t", "a.x", "a.y", "a.z", "a.x", "a.y", "a.z"], 3) == ()
+
+
+def test_the_first_refused_line_of_each_kind_is_explained(caplog: pytest.LogCaptureFixture) -> None:
+    reader = LineReader(LineRules("chest", stream="chest"))
+    for line in (b'{"p": [[1, 2, 3]]}', b"1,2,three", b'{"v": 1, "type": "sample", "stream": "s", "p": [[1, 2, 3]]}'):
+        for _ in range(2):
+            assert reader.read(line, received=0.0) is None
+    assert reader.rules.refused == {"malformed": 4, "stream": 2}
+    malformed, stream = (record.getMessage() for record in caplog.records)
+    assert malformed.startswith("refused: v: expected 1")
+    assert malformed.endswith("; such messages are skipped and counted")
+    assert stream == "refused: stream: expected 'chest', got 's'; such messages are skipped and counted"

@@ -293,6 +293,11 @@ def test_rate_is_detected_and_forecasts_begin(tmp_path: Path) -> None:
     assert sent[-1].target_time - sent[-1].time == pytest.approx(0.5)
 
 
+def test_a_stream_of_one_channel_is_told_in_the_singular(caplog: pytest.LogCaptureFixture) -> None:
+    serve(Given([replace(frame(0, values=POSITIONS[0, :1]), names=())], realtime=False))
+    assert "started: 10 Hz, 1 channel, forecasts 0.5 s ahead" in caplog.messages
+
+
 def test_samples_without_a_checksum_are_counted_in_the_metrics() -> None:
     async def main() -> float:
         source: Any = open_source("udp://127.0.0.1:0", "chest")

@@ -185,10 +185,20 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:
-    cut(begin(tmp_path)[0])
-    with pytest.raises(ValueError, match=r"with other settings \(horizon \(1.0,\) instead of \(0.3,\)\)"):
+    session, pipeline, _ = begin(tmp_path)
+    forecasts(pipeline, FRAMES[:2], session)
+    cut(session)
+    with pytest.raises(ValueError, match=r"other settings \(horizon 1.0 instead of 0.3\); give another folder$"):
         Session(tmp_path, LiveSettings(stream="chest", horizon=(1.0,)), print)
     cut(begin(tmp_path)[0])  # the lock was released
+
+
+def test_session_without_a_record_takes_other_settings(tmp_path: Path) -> None:
+    """A service that could not start, because a port was in use for example, leaves such a folder."""
+    cut(Session(tmp_path, SETTINGS, print))
+    other = LiveSettings(stream="chest", horizon=(1.0,))
+    cut(Session(tmp_path, other, print))
+    assert read_settings(tmp_path) == other
 
 
 def test_description_is_checked(tmp_path: Path) -> None:

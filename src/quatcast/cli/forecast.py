@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,6 +78,7 @@ def forecast(
     _check_length(recording, chosen, horizon)
     names = recording.channels if chosen.takes_spaces else space_of(recording).names(recording.channels)
     batch = Batch([configuration], [seed], steps, recording.rate, rule, device, names, recording.space)
+    _check_output(out, formats)
     forecasts = _causal(recording, _forecast(recording, chosen, batch), chosen, batch)
     _write(recording, forecasts, chosen.name, out, f"{recording.name}-{chosen.name}-{labels}-{horizon:g}s", formats)
 
@@ -114,6 +114,22 @@ def _check_length(recording: Recording, predictor: Predictor, horizon: float) ->
             f"recording {recording.name!r}: expected more than {needed:.3g} s, because {predictor.name} makes its "
             f"first forecast after {predictor.warmup:.3g} s, got {recording.duration:.3g} s; {SOONER}"
         )
+
+
+def _check_output(out: Path, formats: list[str]) -> None:
+    """Refuse a folder that cannot be written to, and figures that cannot be drawn, before forecasts are computed."""
+    import os
+    from errno import EACCES, EEXIST
+    from importlib.util import find_spec
+
+    drawn = [suffix for suffix in formats if suffix != "html"]
+    if drawn and find_spec("matplotlib") is None:
+        raise ValueError(f"--figure {drawn[0]}: needs Matplotlib; install quatcast[figures]")
+    present = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not present.is_dir():
+        raise FileExistsError(EEXIST, os.strerror(EEXIST), str(present))
+    if not os.access(present, os.W_OK):
+        raise PermissionError(EACCES, os.strerror(EACCES), str(present))
 
 
 def _write(
@@ -213,26 +229,30 @@ def _causal(recording: Recording, forecasts: Forecasts, predictor: Predictor, ba
 
 
 def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forecasts:
-    """Forecast a recording and show the remaining time, estimated from the first samples."""
+    """Forecast a recording and show how many of its samples are done."""
     from concurrent.futures import ThreadPoolExecutor, wait
-    from dataclasses import replace
 
     from quatcast.cli.terminal import ProgressDisplay
     from quatcast.evaluation.in_space import run_in_space
     from quatcast.evaluation.protocol import SCALING, scaling_samples
+    from quatcast.forecasting.progress import Progress, watched
 
-    takes = {"takes_missing": predictor.takes_missing, "takes_spaces": predictor.takes_spaces}
-    count = min(scaling_samples(recording.rate), len(recording))
-    beginning = replace(recording, positions=recording.positions[:count], times=recording.times[:count])
+    progress = Progress()
+
+    def work() -> Forecasts:
+        takes = {"takes_missing": predictor.takes_missing, "takes_spaces": predictor.takes_spaces}
+        with watched(progress):
+            return run_in_space(predictor.build(batch), recording, **takes)
+
     try:
-        began = time.monotonic()
-        run_in_space(predictor.build(batch), beginning, **takes)
-        expected = (time.monotonic() - began) * len(recording) / count
         with ThreadPoolExecutor(1) as executor, ProgressDisplay() as display:
-            began = time.monotonic()
-            running = executor.submit(run_in_space, predictor.build(batch), recording, **takes)
-            while wait([running], timeout=0.2).not_done:
-                display.update("forecasting", min(time.monotonic() - began, 0.99 * expected), expected)
+            running = executor.submit(work)
+            try:
+                while wait([running], timeout=0.2).not_done:
+                    display.update("forecasting", min(progress.samples, len(recording)), len(recording))
+            except BaseException:
+                progress.stopped = True  # the executor waits for the run
+                raise
             return running.result()
     except ValueError as error:
         if len(recording) < scaling_samples(recording.rate):

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.engine.threads import one_thread
+from quatcast.forecasting.progress import counted
 from quatcast.learners.base import LARGEST_SIZE, check_finite
 from quatcast.typing import Bools, Floats
 
@@ -171,7 +172,7 @@ class OnlineForecaster(Checkpointable, ABC):
         everything = np.ones(x.shape[1], dtype=bool)
         self._begin_anew((x.shape[1], x.shape[2]))
         with one_thread(), np.errstate(over="ignore", invalid="ignore"):
-            for row in x:
+            for row in counted(x):
                 yield self.forecast(row, everything)
                 self.learn()
 

@@ -33,6 +33,7 @@ from quatcast.forecasting.contract import (
 )
 from quatcast.forecasting.embedding import Embedding, ScaleBy, Target, as_delays
 from quatcast.forecasting.extrapolation import as_horizons
+from quatcast.forecasting.progress import counted
 from quatcast.learners.base import Learner, StackedStep
 from quatcast.learners.persistence import Persistence
 from quatcast.typing import Bools, Floats
@@ -247,7 +248,7 @@ class Forecaster(OnlineForecaster):
         path = () if self.horizons is None else (len(self.horizons),)
         forecasts, weights = np.full((*runs, *path, *x.shape), np.nan), np.full((*runs, len(x)), np.nan)
         with one_thread(), np.errstate(over="ignore", invalid="ignore"):
-            for t, row in enumerate(x):
+            for t, row in enumerate(counted(x)):
                 if self.labels == "causal":
                     made = self.forecast(row, everything)
                     self.learn()

@@ -185,6 +185,13 @@ class Grid(State):
         self._remember(time, frame.sequence)
         return self._in_order(time, frame.values)
 
+    def follow(self, base: str, frame: Frame, event: str) -> Taken:
+        """Begin anew at a frame, with times from elsewhere."""
+        self._count("frames")
+        self.base = base
+        time = self.time_of(frame)
+        return self._drop("untimed") if time is None else self._restart(time, frame, event)
+
     def time_of(self, frame: Frame) -> float | None:
         """Return the time of a frame on the clock that the grid follows, or None if the frame does not have it."""
         if self.base == "device":

@@ -23,6 +23,7 @@ from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.grid import Grid, GridSample, Taken
 from quatcast.live.rate import detect_rate, enough
 from quatcast.live.settings import COMPUTING, LiveSettings
+from quatcast.live.timebase import base_of, passed_over, times_of
 from quatcast.safety.guard import Guarded
 from quatcast.safety.recommendation import recommended
 from quatcast.safety.status import Forecast
@@ -109,7 +110,7 @@ class Pipeline:
         if fit is None:
             return Taken(dropped="coordinates")
         if self._grid is not None:
-            return self._grid.take(self._cleaned(fit))
+            return self._watch(self._grid, fit) if self._measuring else self._grid.take(self._cleaned(fit))
         self._measuring.append(fit)
         if self.rate and self.horizons:
             return self._begin()
@@ -117,7 +118,7 @@ class Pipeline:
 
     def _enough(self) -> bool:
         """Return whether the waiting frames show the rate, by the times of the device if it gives them."""
-        if self._measuring[0].device_time is not None and enough(_times(self._measuring, "device")):
+        if self._measuring[0].device_time is not None and enough(times_of(self._measuring, "device")):
             return True
         return enough([one.received for one in self._measuring])
 
@@ -134,9 +135,9 @@ class Pipeline:
         first = waiting[0]
         if len(first.values) > MAX_CHANNELS:
             raise ValueError(f"sample: expected at most {MAX_CHANNELS} channels, got {len(first.values)}")
-        base = "device" if first.device_time is not None else "sequence" if first.sequence is not None else "received"
+        base = base_of(waiting)
         if not self.rate:
-            self.rate = detect_rate(_times(waiting, base))
+            self.rate = detect_rate(times_of(waiting, base))
         if not self.horizons:
             self.horizons = (self._needed(waiting, base),)
         self.names = self.names or first.names or tuple(f"channel {i + 1}" for i in range(len(first.values)))
@@ -145,12 +146,29 @@ class Pipeline:
             raise ValueError(f"names: expected {len(first.values)} names for as many channels, got {len(self.names)}")
         self._forecaster = self.build(self.horizons, self.rate, self.names, self.settings.space)
         self._grid = Grid(self.period, base, self.settings.input_age, self.settings.space)
+        if len(waiting) == 1 and base != "received":
+            # One frame does not show whether its clock advances.
+            self._measuring = waiting
         samples: list[GridSample] = []
-        event = ""
+        event = passed_over(waiting, base)
         for frame in waiting:
             taken = self._grid.take(self._cleaned(frame))
             samples, event = samples + taken.samples, event or taken.event
         return Taken(samples, taken.dropped if len(waiting) == 1 else "", event)
+
+    def _watch(self, grid: Grid, frame: Frame) -> Taken:
+        """Take in a frame while the clock has not advanced since the first one, or go over to another clock."""
+        first = self._measuring[0]
+        if frame.values.shape != first.values.shape:
+            return grid.take(self._cleaned(frame))
+        self._measuring.append(frame)
+        if grid.time_of(frame) != grid.time_of(first):
+            self._measuring = []
+        elif enough([one.received for one in self._measuring]):
+            waiting, self._measuring = self._measuring, []
+            base = base_of(waiting)
+            return grid.follow(base, self._cleaned(frame), passed_over(waiting, base))
+        return grid.take(self._cleaned(frame))
 
     def _needed(self, frames: list[Frame], base: str) -> float:
         """Return the horizon that covers the age of the input, computing and acting, in whole samples."""
@@ -246,18 +264,3 @@ def _angle_radius(forecast: Forecast) -> Floats | None:
 def _path_point(forecast: Forecast, time: float, horizon: float) -> PathPoint:
     one = forecast.at(horizon)
     return PathPoint(time + horizon, one.position, _radius(one), one.status.label, _angle_radius(one))
-
-
-def _times(frames: list[Frame], base: str) -> list[float]:
-    """Return times from which the rate is detected; with numbered frames, times of arrival are smoothed by a line."""
-    if base == "device":
-        return [frame.device_time for frame in frames if frame.device_time is not None]
-    received = [frame.received for frame in frames]
-    if base == "received":
-        return received
-    numbers = [frame.sequence for frame in frames if frame.sequence is not None]
-    span = max(numbers) - min(numbers)
-    if len(numbers) < len(received) or span < 2:
-        raise ValueError("rate: expected increasing sequence numbers to detect it; give --rate")
-    slope = np.polyfit(np.array(numbers) - numbers[0], np.array(received) - received[0], 1)[0]
-    return [float(slope) * (number - numbers[0]) for number in numbers]

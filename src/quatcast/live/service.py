@@ -17,6 +17,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
+from quatcast.data.wording import counted
 from quatcast.live.clock import now
 from quatcast.live.coordinates import expected, fitted
 from quatcast.live.done import Summary
@@ -253,7 +254,7 @@ class Service:
         self.metrics.gauge("rate_hz", self.pipeline.rate, stream=self._stream)
         self.tell(
             "started",
-            f"{self.pipeline.rate:g} Hz, {len(self.pipeline.names)} channels, forecasts {ahead} ahead",
+            f"{self.pipeline.rate:g} Hz, {counted(len(self.pipeline.names), 'channel')}, forecasts {ahead} ahead",
             rate=self.pipeline.rate,
             horizons=list(self.pipeline.horizons),
         )

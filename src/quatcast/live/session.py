@@ -174,11 +174,17 @@ class Session:
 
     def _describe(self) -> None:
         """Write the settings, or compare them with those of the session that is there."""
+        begun = bool(journal_files(self.folder) or checkpoints(self.folder))
         if is_session(self.folder):
-            if differences := "; ".join(self.settings.differences(read_settings(self.folder))):
-                raise ValueError(f"{self.folder}: holds a session with other settings ({differences}); give another")
+            differences = "; ".join(self.settings.differences(read_settings(self.folder)))
+            if differences and begun:
+                raise ValueError(
+                    f"{self.folder}: holds a session with other settings ({differences}); give another folder"
+                )
+            if differences:  # nothing has been recorded with them
+                self._write_description()
             return
-        if journal_files(self.folder) or checkpoints(self.folder):
+        if begun:
             raise ValueError(f"{self.folder}: holds a journal without session.json; give another folder")
         self._write_description()
 

@@ -131,9 +131,18 @@ class LiveSettings:
         --------
         >>> LiveSettings(rate=50.0).differences(LiveSettings(rate=10.0))
         ['rate 50.0 instead of 10.0']
+        >>> LiveSettings(horizon=(0.5, 1.0)).differences(LiveSettings(horizon=(0.5,)))
+        ['horizon 0.5, 1.0 instead of 0.5']
         """
         pairs = ((one.name, getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
-        return [f"{name} {mine} instead of {theirs}" for name, mine, theirs in pairs if mine != theirs]
+        return [f"{name} {_shown(mine)} instead of {_shown(theirs)}" for name, mine, theirs in pairs if mine != theirs]
+
+
+def _shown(value: Any) -> str:
+    """Return a setting for a message."""
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value)) or "none"
+    return "none" if value is None or value == "" else str(value)
 
 
 def _lists(value: Any) -> Any:

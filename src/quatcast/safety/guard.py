@@ -30,6 +30,7 @@ from quatcast.forecasting.contract import (
     rewind_to,
     satisfies_contract,
 )
+from quatcast.forecasting.progress import counted
 from quatcast.forecasting.spaces import find_space
 from quatcast.safety.channels import some
 from quatcast.safety.gate import Gate
@@ -306,7 +307,7 @@ class Guarded(OnlineForecaster):
         seconds = ahead / self.rate if np.ndim(self._asked) else float(ahead[0]) / self.rate
         made, status, reasons = [], np.zeros(T, dtype=np.int8), []
         self._begin_anew((rows.shape[1], rows.shape[2]))
-        for t, row in enumerate(rows):
+        for t, row in enumerate(counted(rows)):
             forecast = self.update(row)
             made.append(forecast.path.forecast(seconds))
             status[t] = forecast.status

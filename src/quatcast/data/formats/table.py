@@ -126,11 +126,11 @@ def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], optio
             f"{EULER_ADVICE}, or read them as plain numbers, columns=['{listed}'] (--columns '{listed}')"
         )
     if pairs := incomplete(left):
-        channel = next(iter(pairs.values()))
+        channel, listed = next(iter(pairs.values())), ",".join(left[:3])
+        named = f", or name the columns of each channel, for example columns=['a={listed}'] (--columns a={listed})"
         return ValueError(
             f"{path}: expected 3 or 4 coordinates per channel, got {len(channel)} ({', '.join(channel)}); add a column "
-            f"for the others (of zeros, if there are none), or name the columns of each channel, for example "
-            f"columns=['a={','.join(left[:3])}'] (--columns a={','.join(left[:3])})"
+            f"for the others (of zeros, if there are none){named if len(left) >= 3 else ''}"
         )
     if len(left) >= size:
         listed = ",".join(left[:size])

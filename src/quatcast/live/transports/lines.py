@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from quatcast.escaping import one_line
 from quatcast.live.checks import remove_check
 from quatcast.live.frames import ChecksumError, Frame, FrameError
 from quatcast.live.messages import header_names, parse_sample, split_cells
 from quatcast.live.transports.endpoint import Endpoint
+
+log = logging.getLogger("quatcast.live")
 
 LINE_OPTIONS = ("dimensions", "stream", "check")
 """Options of URLs whose messages are lines of text."""
@@ -99,24 +103,30 @@ class LineReader:
             return None
         content = remove_check(line)
         if content is None and self.rules.check:
-            self.rules.refused["checksum"] += 1
+            self._refuse("checksum", "expected a line with a checksum, because of check=required")
             return None
         first, self._begun = not self._begun, True
         try:
             frame = parse_sample(line if content is None else content, "", received, self.rules.dimensions)
-        except ChecksumError:
-            self.rules.refused["checksum"] += 1
+        except ChecksumError as error:
+            self._refuse("checksum", str(error))
             return None
-        except FrameError:
+        except FrameError as error:
             if not (first and self._read_header(line if content is None else content)):
-                self.rules.refused["malformed"] += 1
+                self._refuse("malformed", str(error))
             return None
         if not self.rules.admit(frame.stream):
-            self.rules.refused["stream"] += 1
+            self._refuse("stream", f"stream: expected {self.rules.stream!r}, got {frame.stream!r}")
             return None
         self.rules.unchecked += content is None
         names = frame.names or (self.names if len(self.names) == len(frame.values) else ())
         return replace(frame, stream=frame.stream or self.rules.default, names=names)
+
+    def _refuse(self, kind: str, why: str) -> None:
+        """Count a line that is refused, and say why for the first one of its kind."""
+        self.rules.refused[kind] += 1
+        if self.rules.refused[kind] == 1:
+            log.warning("refused: %s; such messages are skipped and counted", one_line(why))
 
     def _read_header(self, line: bytes) -> bool:
         """Take the names of the channels from a header; return whether the line is one."""

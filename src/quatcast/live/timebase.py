@@ -1,0 +1,65 @@
+"""What gives frames their time: the clock of the device, its sequence numbers, or the times of arrival.
+
+A tracker may fill in the same time, or the same number, in every message. Such a clock is of no use and is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quatcast.live.frames import Frame
+
+FEWEST = 3
+"""Number of different times that a clock must have shown, if there were as many frames."""
+WORDS = {"device": "device time", "sequence": "sequence number", "received": "times of arrival"}
+
+
+def base_of(frames: Sequence[Frame]) -> str:
+    """Return what gives frames their time: "device", "sequence" or "received", the first of them that advances.
+
+    Examples
+    --------
+    >>> frames = [Frame("chest", i, 7.0, 500.0 + i / 10, np.zeros((1, 3))) for i in range(30)]
+    >>> base_of(frames[:1]), base_of(frames)
+    ('device', 'sequence')
+    """
+    for base, times in (("device", _device(frames)), ("sequence", _numbers(frames))):
+        if times[0] is not None and len(set(times) - {None}) >= min(FEWEST, len(frames)):
+            return base
+    return "received"
+
+
+def passed_over(frames: Sequence[Frame], base: str) -> str:
+    """Return a sentence about a clock that frames have and that does not advance, nothing if there is none.
+
+    Examples
+    --------
+    >>> passed_over([Frame("chest", None, 7.0, 500.0, np.zeros((1, 3)))], "received")
+    'the device time does not advance, so that times of arrival are used instead'
+    """
+    given = "device" if frames[0].device_time is not None else "sequence" if frames[0].sequence is not None else base
+    if base == given:
+        return ""
+    return f"the {WORDS[given]} does not advance, so that {WORDS[base]}{'s' * (base == 'sequence')} are used instead"
+
+
+def times_of(frames: Sequence[Frame], base: str) -> list[float]:
+    """Return times from which the rate is detected; with numbered frames, times of arrival are smoothed by a line."""
+    if base == "device":
+        return [time for time in _device(frames) if time is not None]
+    if base == "received":
+        return [frame.received for frame in frames]
+    pairs = [(frame.sequence, frame.received) for frame in frames if frame.sequence is not None]
+    first, began = pairs[0]
+    slope = np.polyfit([number - first for number, _ in pairs], [received - began for _, received in pairs], 1)[0]
+    return [float(slope) * (number - first) for number, _ in pairs]
+
+
+def _device(frames: Sequence[Frame]) -> list[float | None]:
+    return [frame.device_time for frame in frames]
+
+
+def _numbers(frames: Sequence[Frame]) -> list[int | None]:
+    return [frame.sequence for frame in frames]

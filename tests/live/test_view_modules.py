@@ -133,3 +133,13 @@ def test_bands_around_quaternions_hold_every_rotation_by_the_radius(evaluate):
         assert 0.9 * band < off <= band
     assert set(orientation) == {orientation[0]}
     assert set(pose[3:]) == {pose[3]}
+
+
+def test_numbers_have_digits_that_fit(evaluate):
+    shown = evaluate("""(async () => {
+      const { gap, short } = await import("/assets/format.js");
+      const values = [0, 0.00944, 0.0321, -0.0042, 0.0999, 0.2, 9.99, 12.34, 123.4, 3e-8, NaN, null];
+      return [...values.map(short), ...["", "mm", "°"].map(gap)];
+    })()""")
+    numbers = ["0.00", "0.0094", "0.032", "-0.0042", "0.10", "0.20", "9.99", "12.3", "123", "3.0e-8", "–", "–"]
+    assert shown == [*numbers, "", " ", ""]

@@ -17,10 +17,11 @@ export function pixelRatio() {
   return Math.min(window.devicePixelRatio || 1, 2);
 }
 
-/** A number with about three significant digits, or a dash. */
+/** A number with two or three significant digits, or a dash. */
 export function short(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
+  if (size > 0 && size < 0.0995) return size < 1e-6 ? value.toExponential(1) : value.toPrecision(2);
   return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
@@ -36,7 +37,7 @@ export function degrees(value) {
 
 /** What stands between a number and its unit. */
 export function gap(unit) {
-  return unit === "°" ? "" : " ";
+  return unit && unit !== "°" ? " " : "";
 }
 
 /** A part of one in percent, or a dash. */

@@ -62,7 +62,8 @@ def test_recordings_of_unknown_units_are_not_averaged_over_groups(
     out = capfd.readouterr().out
     assert "Test RMSE in the unit of the file, mean over 2 recordings of tumours" in out
     assert "Test RMSE in the unit of the file, mean over 2 recordings of waves" in out
-    assert "4 recordings" not in out
+    assert "mean over 4 recordings" not in out
+    assert "The unit of 4 recordings is not known; their means assume that it is the same." in out
     page = Path("out/report.html").read_text()
     assert "Errors of the 2 recordings of tumours, unknown unit" in page
     assert "Errors of the 4 recordings" not in page

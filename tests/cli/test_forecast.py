@@ -3,6 +3,7 @@
 import csv
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
@@ -300,52 +301,52 @@ def test_short_files_are_forecast_from_the_first_seconds(folder: Path, capfd: py
     assert "--horizon: expected less than the 0.4 s of b.csv, got 0.5 s" in capfd.readouterr().err
 
 
+def before_each_sample(monkeypatch: pytest.MonkeyPatch, do: Callable[[int], object]) -> list[int]:
+    """Let constant velocity do something before each sample, given its number, and return the numbers so far."""
+    numbers: list[int] = []
+    plain = ConstantVelocity.forecast
+
+    def forecast(self: ConstantVelocity, sample: Floats, observed: Bools) -> Floats:
+        numbers.append(len(numbers) + 1)
+        do(numbers[-1])
+        return plain(self, sample, observed)
+
+    monkeypatch.setattr(ConstantVelocity, "forecast", forecast)
+    return numbers
+
+
+CONSTANT = ["forecast", "a.csv", "--predictor", "constant-velocity", "--figure", "none"]
+
+
 def test_progress_is_the_number_of_samples_that_are_done(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The forecaster stops after 400 of 500 samples until somebody has been told that 400 are done."""
     shown: list[tuple[float, float]] = []
-    told, count = Event(), 0
+    told = Event()
 
     def update(self: ProgressDisplay, stage: str, done: float, total: float) -> None:
         shown.append((done, total))
         if (done, total) == (400, 500):
             told.set()
 
-    def forecast(self: ConstantVelocity, sample: Floats, observed: Bools) -> Floats:
-        nonlocal count
-        count += 1
-        if count == 401:
-            told.wait(5.0)
-        return plain(self, sample, observed)
-
-    plain = ConstantVelocity.forecast
-    monkeypatch.setattr(ConstantVelocity, "forecast", forecast)
+    numbers = before_each_sample(monkeypatch, lambda number: number == 401 and told.wait(5.0))
     monkeypatch.setattr(ProgressDisplay, "update", update)
     Path("a.csv").write_text(table("time,x,y,z", motion(500)))
-    assert run(["forecast", "a.csv", "--predictor", "constant-velocity", "--figure", "none"]) == 0
+    assert run(CONSTANT) == 0
     assert told.is_set(), shown
-    assert count == 500
+    assert len(numbers) == 500
 
 
 def test_interruption_ends_the_run_at_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    count = 0
-
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    def forecast(self: ConstantVelocity, sample: Floats, observed: Bools) -> Floats:
-        nonlocal count
-        count += 1
-        time.sleep(0.02)
-        return plain(self, sample, observed)
-
-    plain = ConstantVelocity.forecast
-    monkeypatch.setattr(ConstantVelocity, "forecast", forecast)
+    numbers = before_each_sample(monkeypatch, lambda _: time.sleep(0.02))
     monkeypatch.setattr(ProgressDisplay, "update", interrupt)
     Path("a.csv").write_text(table("time,x,y,z", motion(500)))
-    assert run(["forecast", "a.csv", "--predictor", "constant-velocity", "--figure", "none"]) == 130
-    assert count < 250
+    assert run(CONSTANT) == 130
+    assert len(numbers) < 250
     assert capfd.readouterr().err == "quatcast: interrupted\n"
 
 

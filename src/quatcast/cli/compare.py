@@ -233,7 +233,7 @@ def _summary(store: Store) -> None:
         of = f" of {groups.pop()}" if len(groups) == 1 and count > 1 and len(parts) > 1 else ""
         unit = f"in {summary.unit}" if summary.unit else "in the unit of the file"
         print_table(f"Test RMSE {unit}, {over}{of}", ["predictor", *head], rows)
-    for note in Experiment(store.meta(), tuple(recordings)).notes(whole):
+    for note in filter(None, (*Experiment(store.meta(), tuple(recordings)).notes(whole), whole.assumption())):
         say(note)
 
 

@@ -138,6 +138,20 @@ class Summary:
         groups = {recording.group for recording in self.recordings}
         return self.unit or ", ".join(filter(None, [groups.pop() if len(groups) == 1 else "", "unknown unit"]))
 
+    def assumption(self) -> str:
+        """Return a sentence if there are means over recordings that may have different units, otherwise nothing.
+
+        Examples
+        --------
+        >>> Summary([], [RecordingInfo("buoy", ""), RecordingInfo("head", "")]).assumption().split(";")[0]
+        'The unit of 2 recordings is not known'
+        """
+        count = sum(len(part.recordings) for part in self.by_unit() if not part.unit and len(part.recordings) > 1)
+        if not count:
+            return ""
+        means = f"The unit of {count} recordings is not known; their means assume that it is the same"
+        return f"{means}. --unit names it, --groups separates recordings of different units."
+
     def heading(self, metric: Metric = RMSE) -> str:
         """Return the title of a score with its unit."""
         return with_unit(metric.title, self.unit if metric.has_unit else "")

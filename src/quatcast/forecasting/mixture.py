@@ -294,19 +294,20 @@ class Mixture(OnlineForecaster):
         covariance, weights, count = state.covariance.copy(), state.weights.copy(), state.count.copy()
         ahead = horizons_of(self)
         for i, (h, rho) in enumerate(zip(ahead, np.broadcast_to(self.shrinkage, len(ahead)), strict=True)):
-            if len(state.made) > h:
-                errors = state.sample - state.made[-1 - h][:, i]
-                before = state.joined[i]
-                if (judged := self._count(i, errors, covariance[i])) is not None:
-                    members, covariance[i] = judged
-                    count[i] += state.observed
-                    early = state.age < FEW * self.reweigh or len(members) > np.count_nonzero(before)
-                    if early or state.age % self.reweigh == 0:
-                        active = weights[i][:, members] > 0
-                        weights[i] = 0.0
-                        strongest = np.minimum(STRONGEST, rho * self.memory / np.maximum(count[i], 1))
-                        C = covariance[i][:, members][..., members]
-                        weights[i][:, members] = blend(C, np.maximum(rho, strongest), active)
+            if len(state.made) <= h:
+                continue
+            before = np.count_nonzero(state.joined[i])
+            judged = self._count(i, state.sample - state.made[-1 - h][:, i], covariance[i])
+            if judged is None:
+                continue
+            members, covariance[i] = judged
+            count[i] += state.observed
+            early = state.age < FEW * self.reweigh or len(members) > before
+            if early or state.age % self.reweigh == 0:
+                C, active = covariance[i][:, members][..., members], weights[i][:, members] > 0
+                stronger = np.minimum(STRONGEST, rho * self.memory / np.maximum(count[i], 1))
+                weights[i] = 0.0
+                weights[i][:, members] = blend(C, np.maximum(rho, stronger), active)
         state.covariance, state.weights, state.count = covariance, weights, count
 
     def _count(self, i: int, errors: Floats, C: Floats) -> tuple[NDArray[np.intp], Floats] | None:

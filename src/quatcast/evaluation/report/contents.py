@@ -186,7 +186,7 @@ class Report:
             yield f"<p>There are no test results yet. {self.material.validation_runs:,} validation runs are stored.</p>"
             return
         reduced = self.about.reduced() if self.about.beside_paper and published.HORIZON in self.summary.horizons else ""
-        notes = [text for text in (reduced, *self.about.notes(self.summary)) if text]
+        notes = [text for text in (reduced, *self.about.notes(self.summary), self.summary.assumption()) if text]
         if notes:
             yield f"<ul class='warning'>{''.join(f'<li>{html_text(text)}</li>' for text in notes)}</ul>"
         yield from (f"<p>{text}</p>" for text in overview.lead(self.summary))
@@ -212,8 +212,8 @@ class Report:
         yield from self._named("recordings", "predictors")
         if any(not error_unit(recording) for recording in self.about.recordings):
             yield (
-                "<p>The unit of some recordings is not known; their errors are in the unit of the file, and means are "
-                "taken over the recordings of one group only. <code>--unit</code> names a unit.</p>"
+                "<p>The unit of some recordings is not known; their errors are in the unit of the file. "
+                "<code>--unit</code> names it.</p>"
             )
 
     def _errors(self, page: Page) -> None:

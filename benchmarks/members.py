@@ -57,18 +57,23 @@ def label(member: OnlineForecaster) -> str:
     return f"{runs}{type(learner).__name__}, {len(delays)} samples over {delays[0]}"
 
 
-def labels(seconds: float, rate: float) -> list[str]:
-    """Return the names of all members for a horizon and a rate."""
-    return [label(member) for member in experts(round(seconds * rate), rate).members]
+def labels(seconds: float, rate: float, space: str = "position") -> list[str]:
+    """Return the names of all members for a horizon, a rate and a space."""
+    return [label(member) for member in experts(max(1, round(seconds * rate)), rate, space=space).members]
 
 
-def run(mixture: Mixture, x: Floats, record: bool = False) -> tuple[Floats, Floats]:
-    """Return the forecasts (T, rows, d) that a mixture made at each sample, and those of its members (K, T, …)."""
+def run(mixture: Mixture, x: Floats, turned: Floats | None = None, record: bool = False) -> tuple[Floats, Floats]:
+    """Return the forecasts (T, rows, d) that a mixture made at each sample, and those of its members (K, T, …).
+
+    Orientations (T, channels, 4) are told to the mixture if there are any.
+    """
     made, each = [], []
     seen = np.ones(x.shape[1], dtype=bool)
     mixture.begin((x.shape[1], x.shape[2]))
     with one_thread(), np.errstate(all="ignore"):
-        for sample in x:
+        for t, sample in enumerate(x):
+            if turned is not None:
+                mixture.orient(turned[t])
             made.append(mixture.forecast(sample, seen))
             if record:
                 each.append(mixture.state.made[-1])
@@ -90,8 +95,9 @@ def rmse(signal: Signal, made: Floats, ahead: int) -> float:
 def score_members(signal: Signal, horizons: Sequence[float]) -> MemberScores:
     """Return the scores of the mixture, of each member, and of the mixture without each member, for one horizon."""
     ahead, x = signal.ahead(horizons[0]), develop(signal)
-    mixture = experts(ahead, signal.rate)
-    made, each = run(mixture, x, record=True)
+    mixture = experts(ahead, signal.rate, space=signal.space)
+    turned = signal.samples[..., -4:] if signal.space in ("pose", "orientation") else None
+    made, each = run(mixture, x, turned, record=True)
     assert horizons_of(mixture) == (ahead,)
     without = []
     for k in range(len(each)):

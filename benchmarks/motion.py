@@ -31,7 +31,7 @@ from signals import Score, Signal, baselines, distances, forecast_alone, of_reco
 from tables import table, verdict
 
 from quatcast import recommended
-from quatcast.algebra.quaternion import angle, product, random_unit
+from quatcast.algebra.quaternion import conjugate, product, pure, random_unit, rotation, vector
 from quatcast.data import extmarker
 from quatcast.forecasting.recipe import WARMUP
 from quatcast.typing import Floats
@@ -71,12 +71,16 @@ def ours(signal: Signal, horizons: tuple[float, ...]) -> tuple[Score, ...]:
     forecasts = forecaster.run(signal.samples)
     shape = (len(asked), *signal.samples.shape)
     errors = distances(signal, forecasts.positions.reshape(shape))
-    radius = forecasts.radius.reshape(errors.shape)
+    radius = forecasts.radius
+    if signal.half:
+        radius = radius[..., 0 if signal.half == "position" else 1]
+    radius = radius.reshape(errors.shape)
     return tuple(score(signal, e, r) for e, r in zip(errors, radius, strict=True))
 
 
 def simple(signal: Signal, horizons: tuple[float, ...], among: Sequence[str] | None = None) -> dict[str, Score]:
     """Return the scores of all simple forecasters, or of some of them."""
+    assert not signal.half
     ahead = signal.ahead(horizons[0])
     return {
         name: score(signal, distances(signal, forecast_alone(make(), signal, ahead)))
@@ -87,7 +91,7 @@ def simple(signal: Signal, horizons: tuple[float, ...], among: Sequence[str] | N
 
 def turned(signal: Signal, horizons: tuple[float, ...]) -> dict[str, tuple[float, float]]:
     """Return RMSE and largest difference of forecasts, for body, room and sign turned, relative to none of them."""
-    seconds, q = whole(signal, horizons[0]), signal.samples
+    seconds, x, q = whole(signal, horizons[0]), signal.samples[..., :-4], signal.samples[..., -4:]
     r = random_unit(np.random.default_rng(7))
     signs = np.where(np.random.default_rng(8).uniform(size=len(q)) < 0.5, -1.0, 1.0)[:, None, None]
     found: dict[str, tuple[float, float]] = {}
@@ -99,12 +103,15 @@ def turned(signal: Signal, horizons: tuple[float, ...]) -> dict[str, tuple[float
         ("room turned", r, one, np.ones_like(signs)),
         ("random signs", one, one, signs),
     ):
-        x = sign * product(product(left, q), right)
-        forecasts = recommended(seconds, signal.rate, space="orientation").run(x).positions
-        back = product(product(left * [1, -1, -1, -1], forecasts), right * [1, -1, -1, -1])
+        room = vector(rotation(pure(x), left)) if x.size else x
+        poses = np.concatenate([room, sign * product(product(left, q), right)], axis=-1)
+        made = recommended(seconds, signal.rate, space=signal.space).run(poses).positions
+        turns = product(product(conjugate(left), made[..., -4:]), conjugate(right))
+        back = vector(rotation(pure(made[..., :-4]), conjugate(left))) if x.size else made[..., :-4]
+        back = np.concatenate([back, turns], axis=-1)
         plain = back if name == "as it is" else plain
         rmse = score(signal, distances(signal, back)).rmse
-        found[name] = rmse, float(np.nanmax(angle(back, plain)))
+        found[name] = rmse, float(np.nanmax(distances(signal._replace(samples=plain), back)))
     return found
 
 
@@ -152,7 +159,7 @@ class Results:
 
     @staticmethod
     def _key(what: str, signal: Signal, horizons: tuple[float, ...]) -> tuple[Any, ...]:
-        return what, signal.name, signal.space, horizons
+        return what, signal.name, signal.label, horizons
 
 
 def show_accuracy(results: Results, nine: list[Signal]) -> None:
@@ -207,19 +214,20 @@ def cases(signals: list[Signal]) -> list[tuple[Signal, float]]:
 
 def size(signal: Signal, value: float) -> str:
     """Return an error: angles in degrees, other ones as they are."""
-    return f"{np.degrees(value):.3f}°" if signal.space == "orientation" else f"{value:.4g}"
+    return f"{np.degrees(value):.3f}°" if "orientation" in (signal.space, signal.half) else f"{value:.4g}"
 
 
 def show_signals(results: Results, signals: list[Signal]) -> None:
     print("## Other signals: RMSE relative to the best simple forecaster in hindsight\n", flush=True)
-    results.need((what, signal, (seconds,)) for signal, seconds in cases(signals) for what in ("ours", "simple"))
+    results.need(("ours", signal, (seconds,)) for signal, seconds in cases(signals))
+    results.need(("simple", signal.alone(), (seconds,)) for signal, seconds in cases(signals))
     rows, ratios = [], dict[tuple[str, str, float], list[float]]()
     for signal, seconds in cases(signals):
-        mine, others = results("ours", signal, seconds)[0], results("simple", signal, seconds)
+        mine, others = results("ours", signal, seconds)[0], results("simple", signal.alone(), seconds)
         best = min(others, key=lambda name: others[name].rmse if np.isfinite(others[name].rmse) else np.inf)
         ratio = mine.rmse / others[best].rmse
-        ratios.setdefault((signal.kind, signal.space, round(seconds, 3)), []).append(ratio)
-        rows.append([signal.name, signal.space, f"{seconds:.3g} s", size(signal, mine.rmse),
+        ratios.setdefault((signal.kind, signal.label, round(seconds, 3)), []).append(ratio)
+        rows.append([signal.name, signal.label, f"{seconds:.3g} s", size(signal, mine.rmse),
                      size(signal, others[best].rmse), best, verdict(ratio, 1.0), f"{mine.within:.1%}"])  # fmt: skip
     table(["file", "space", "horizon", "RMSE", "best simple", "which", "ratio", "within the radius"], rows)
     means = [[kind, space, f"{seconds:.3g} s", len(values),
@@ -231,31 +239,35 @@ def show_signals(results: Results, signals: list[Signal]) -> None:
 def show_early(results: Results, signals: list[Signal]) -> None:
     print("## The first 35 s: RMSE relative to the better of persistence and velocity\n", flush=True)
     chosen = [(s, h) for s, h in cases(signals) if len(s.samples) > 15 * s.rate]
-    results.need((what, signal, (seconds,)) for signal, seconds in chosen for what in ("ours", "plainest"))
+    results.need(("ours", signal, (seconds,)) for signal, seconds in chosen)
+    results.need(("plainest", signal.alone(), (seconds,)) for signal, seconds in chosen)
     rows, missed = [], 0
     for signal, seconds in chosen:
-        mine, two = results("ours", signal, seconds)[0], results("plainest", signal, seconds).values()
+        mine, two = results("ours", signal, seconds)[0], results("plainest", signal.alone(), seconds).values()
         early, later = mine.early / min(s.early for s in two), mine.later / min(s.later for s in two)
         judged = verdict(later, 1.0) if seconds == 0.5 else f"{later:.3f}"
         missed += early > 1.0
-        rows.append([signal.name, signal.space, f"{seconds:.3g} s", size(signal, mine.early),
+        rows.append([signal.name, signal.label, f"{seconds:.3g} s", size(signal, mine.early),
                      verdict(early, 1.0), judged])  # fmt: skip
     table(["file", "space", "horizon", "RMSE from 5 to 35 s", "ratio", "ratio from 15 to 35 s"], rows)
     print(f"Above the better of the two in {missed} of {len(rows)} cases.\n", flush=True)
 
 
 def show_rotation(results: Results, signals: list[Signal]) -> None:
-    print("## Orientations with body, room or signs turned, 0.1 s ahead\n", flush=True)
-    chosen = [signal for signal in signals if signal.space == "orientation"]
+    print("## Orientations and poses with body, room or signs turned, 0.1 s ahead\n", flush=True)
+    chosen = [signal for signal in signals if signal.space in ("orientation", "pose")]
     results.need(("turned", signal, (0.1,)) for signal in chosen)
     rows = []
     for signal in chosen:
         found = results("turned", signal, 0.1)
         plain = found.pop("as it is")[0]
         for name, (rmse, difference) in found.items():
-            rows.append([signal.name, name, size(signal, plain), size(signal, rmse),
-                         verdict(100 * abs(rmse / plain - 1), TURNED), f"{difference:.1e} rad"])  # fmt: skip
-    table(["file", "turned", "RMSE", "RMSE after turning", "change in %", "largest difference of forecasts"], rows)
+            rows.append([signal.name, signal.label, name, size(signal, plain), size(signal, rmse),
+                         verdict(100 * abs(rmse / plain - 1), TURNED), f"{difference:.1e}"])  # fmt: skip
+    table(
+        ["file", "space", "turned", "RMSE", "RMSE after turning", "change in %", "largest difference"],
+        rows,
+    )
 
 
 def show_members(results: Results, nine: list[Signal], signals: list[Signal]) -> None:
@@ -279,7 +291,8 @@ def show_members(results: Results, nine: list[Signal], signals: list[Signal]) ->
     for signal, seconds in cases(nine + signals):
         one: MemberScores = results("members", signal, seconds)
         best = int(np.nanargmin(one.alone))
-        rows.append([signal.name, signal.space, f"{seconds:.3g} s", names[best + 1],
+        which = labels(seconds, signal.rate, signal.space)[best]
+        rows.append([signal.name, signal.label, f"{seconds:.3g} s", which,
                      verdict(one.mixture / one.alone[best], MIXED)])  # fmt: skip
     table(["file", "space", "horizon", "best member", "ratio"], rows)
 

@@ -7,6 +7,9 @@ ahead follows from the columns and the sampling rate:
 - orientations, and positions at more than 20 Hz: motion, 0.05, 0.1 and 0.2 s ahead;
 - positions at 3 to 20 Hz: tumours and the like, 0.4, 1 and 2 s ahead;
 - positions at less than 3 Hz: waves, one and three samples ahead.
+
+Positions and orientations of one file are forecast by themselves, and as poses: each half of a pose is a signal too,
+which is compared with simple forecasters of that half alone.
 """
 
 from __future__ import annotations
@@ -40,6 +43,20 @@ class Signal(NamedTuple):
     rate: float
     space: str
     horizons: tuple[float, ...]
+    half: str = ""
+    """Which half of poses is scored, "position" or "orientation"; empty for other spaces."""
+
+    @property
+    def label(self) -> str:
+        """What is scored."""
+        return f"{self.half} in a pose" if self.half else self.space
+
+    def alone(self) -> Signal:
+        """Return the half of the poses that is scored as a signal of its own, everything else as it is."""
+        if not self.half:
+            return self
+        columns = slice(0, 3) if self.half == "position" else slice(3, 7)
+        return self._replace(samples=self.samples[..., columns], space=self.half, half="")
 
     def ahead(self, seconds: float) -> int:
         """Return a horizon in whole samples."""
@@ -87,6 +104,9 @@ def read_file(path: Path) -> list[Signal]:
         if chosen:
             columns = [[head.index(f"{name}_{axis}") for axis in axes] for name in chosen]
             signals.append(_signal(path.stem, numbers[:, columns], float(rate), space))
+    if len(signals) == 2 and signals[0].samples.shape[1] == signals[1].samples.shape[1]:
+        poses = np.concatenate([signal.samples for signal in signals], axis=-1)
+        signals += [signal._replace(samples=poses, space="pose", half=signal.space) for signal in signals]
     return signals
 
 
@@ -100,8 +120,14 @@ def _signal(name: str, samples: Floats, rate: float, space: str) -> Signal:
 
 def distances(signal: Signal, forecasts: Floats) -> Floats:
     """Return the errors (…, T, channels) of forecasts: distances or angles, NaN where there is no forecast."""
-    distance: Floats = find_space(signal.space, signal.rate).distance(forecasts, signal.samples)
-    return distance
+    space = find_space(signal.space, signal.rate)
+    return np.asarray(space.distance(forecasts, signal.samples)[..., scored(signal)])
+
+
+def scored(signal: Signal) -> Any:
+    """Return which rows of coordinates are scored."""
+    rows = find_space(signal.space, signal.rate).rows(signal.samples.shape[1])
+    return np.array([row == signal.half or not signal.half for row in rows])
 
 
 def score(signal: Signal, errors: Floats, radius: Floats | None = None) -> Score:

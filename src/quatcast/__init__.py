@@ -14,6 +14,7 @@ from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.kalman import Kalman
 from quatcast.forecasting.linear import AdaptiveLinear
 from quatcast.forecasting.mixture import Mixture
+from quatcast.forecasting.rigid_body import RigidBody
 from quatcast.forecasting.spaces import Orientation, Pose, Position, Space, Vector, find_space
 from quatcast.forecasting.velocity import ConstantVelocity, DampedVelocity
 from quatcast.learners import (
@@ -112,6 +113,7 @@ __all__ = [
     "R",
     "Replay",
     "Ridge",
+    "RigidBody",
     "Space",
     "StackedStep",
     "State",

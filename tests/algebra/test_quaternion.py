@@ -75,6 +75,13 @@ def test_rotation_turns_points_as_a_rotation_matrix(point, mu):
     close(qt.scalar(rotated), 0.0, atol=1e-11)
 
 
+@given(q=arrays(float, (2, 4), elements=components))
+def test_rotation_matrices_are_those_of_numpy_quaternion(q):
+    assume(np.all(np.linalg.norm(q, axis=-1) > 0.1))
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    close(qt.rotation_matrix(q), nq.as_rotation_matrix(nq.from_float_array(q)), atol=1e-12)
+
+
 @pytest.mark.parametrize("axis", AXES)
 @given(q=quaternions)
 def test_involution_is_the_rotation_by_a_unit(axis, q):
@@ -194,7 +201,16 @@ def test_empty_arrays_stay_empty():
     assert qt.modulus(none).shape == (0,)
 
 
-ONE_ARGUMENT = [qt.conjugate, qt.modulus, qt.inverse, qt.vector, qt.scalar, qt.left_matrix, qt.right_matrix]
+ONE_ARGUMENT = [
+    qt.conjugate,
+    qt.modulus,
+    qt.inverse,
+    qt.vector,
+    qt.scalar,
+    qt.left_matrix,
+    qt.right_matrix,
+    qt.rotation_matrix,
+]
 
 
 @pytest.mark.parametrize(

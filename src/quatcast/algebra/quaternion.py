@@ -224,6 +224,21 @@ def from_rotation_vector(vectors: ArrayLike) -> Quaternion:
     return np.concatenate([np.cos(half), np.sinc(half / np.pi) * v], axis=-1)
 
 
+def rotation_matrix(q: ArrayLike) -> Floats:
+    """Return the matrix R (…, 3, 3) of a unit quaternion: the vector part of q v q⁻¹ is R v.
+
+    Examples
+    --------
+    >>> rotation_matrix([0.0, 1.0, 0.0, 0.0])
+    array([[ 1.,  0.,  0.],
+           [ 0., -1.,  0.],
+           [ 0.,  0., -1.]])
+    """
+    # The lower right parts of the matrices of v ↦ qv and v ↦ vq*.
+    q = as_quaternion(q)
+    return np.asarray((left_matrix(q) @ right_matrix(conjugate(q)))[..., 1:, 1:] + 0.0)
+
+
 def angle(p: ArrayLike, q: ArrayLike) -> Floats:
     """Return the angle between two orientations, unit quaternions (…, 4), in radians from 0 to π.
 

@@ -126,6 +126,13 @@ class OnlineForecaster(Checkpointable, ABC):
             do.
         """
 
+    def orient(self, orientations: Floats) -> None:
+        """Take in the orientations of the next sample, unit quaternions (channels, 4); by default nothing is done.
+
+        It is called before `forecast` if samples are poses or orientations, whose coordinates tell how a body turns but
+        not how it stands.
+        """
+
     @abstractmethod
     def learn(self) -> None:
         """Learn what the newest sample teaches. It is called once after each `forecast`, or not at all."""
@@ -291,6 +298,12 @@ def place(forecasts: Floats, made: Floats, t: int, forecaster: Any) -> None:
     for i, h in enumerate(horizons_of(forecaster)):
         if t + h < T:
             forecasts[..., i, t + h, :, :] = made[..., i, :, :]
+
+
+def orient_to(forecaster: Any, orientations: Floats) -> None:
+    """Tell a forecaster the orientations of the next sample, if it wants to know them."""
+    if hasattr(forecaster, "orient"):
+        forecaster.orient(orientations)
 
 
 def learn_with(forecaster: Any, limit: int | None) -> None:

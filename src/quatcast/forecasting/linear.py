@@ -119,8 +119,8 @@ class AdaptiveLinear(OnlineForecaster):
 
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin anew, for samples of a shape (channels, dimensions)."""
-        channels, d = shape
-        n, width = self.lags * d, len(horizons_of(self)) * d
+        channels, d = shape[0] // self._kinds, shape[1]
+        n, displacements = sum(self._parts()) * d, len(horizons_of(self)) * self._kinds
         size = self.horizon + 1
         self.state = LinearState(
             shape=shape,
@@ -129,9 +129,9 @@ class AdaptiveLinear(OnlineForecaster):
             origins=deque(maxlen=size),
             observed=deque(maxlen=size),
             P=np.zeros((channels, n, n)),
-            weights=np.zeros((channels, n, width)),
+            weights=np.zeros((channels, n, displacements * d)),
             power=np.zeros((channels, n)),
-            reach=np.zeros((channels, width // d)),
+            reach=np.zeros((channels, displacements)),
             center=np.zeros(shape),
             count=0,
         )
@@ -146,15 +146,15 @@ class AdaptiveLinear(OnlineForecaster):
         if len(state.past) == self.lags:
             steps = state.past - sample
             steps[-1] = sample - state.center
-            phi = steps.transpose(1, 0, 2).reshape(len(sample), -1)
+            phi = self._input(steps)
             state.inputs.append(phi)
             state.origins.append(sample)
-            state.observed.append(observed)
+            state.observed.append(self._together(observed))
             if state.count > self.lags + self.horizon:
-                moved = (phi[:, None, :] @ state.weights)[:, 0].reshape(len(sample), -1, state.shape[1])
+                moved = (phi[:, None, :] @ state.weights)[:, 0].reshape(len(phi), -1, state.shape[1])
                 size = np.sqrt(np.sum(moved * moved, axis=-1))
                 within = FARTHEST * state.reach / np.maximum(size, FARTHEST * state.reach + TINY)
-                ahead = sample + (within[..., None] * moved).swapaxes(0, 1)
+                ahead = sample + self._displacements(within[..., None] * moved, phi)
         return np.asarray(ahead[0] if self.horizons is None else ahead)
 
     def learn(self) -> None:
@@ -164,7 +164,7 @@ class AdaptiveLinear(OnlineForecaster):
             return
         ahead = horizons_of(self)
         phi, origin = state.inputs[0], state.origins[0]
-        target = np.concatenate([state.origins[h] - origin for h in ahead], axis=-1)
+        target = np.concatenate([self._target(state.origins[h] - origin, phi) for h in ahead], axis=-1)
         seen = np.all([state.observed[h] for h in (0, *ahead)], axis=0)
         for waiting in (state.inputs, state.origins, state.observed):
             waiting.popleft()
@@ -194,12 +194,39 @@ class AdaptiveLinear(OnlineForecaster):
     def _begin_regression(self) -> None:
         """Let P begin with the inverse penalty of channels that have begun to move."""
         state = self.state
-        idle = np.asarray((state.P[:, 0, 0] == 0) & state.power.any(axis=-1))
+        idle = state.P[:, 0, 0] == 0
         if not idle.any():
             return
         # All coordinates of a sample have the same penalty, so that a rotation of space rotates the forecasts.
         power = state.power.reshape(len(idle), -1, state.shape[1]).mean(axis=-1)
-        power = np.maximum(power, 1e-3 * power.mean(axis=-1, keepdims=True)).repeat(state.shape[1], axis=-1)
-        diagonal = 1.0 / (self.regularization * np.where(idle[:, None], power, 1.0))
+        parts = np.split(power, np.cumsum(self._parts())[:-1], axis=-1)
+        idle &= np.all([part.any(axis=-1) for part in parts], axis=0)
+        power = np.concatenate([np.maximum(part, 1e-3 * part.mean(axis=-1, keepdims=True)) for part in parts], axis=-1)
+        diagonal = 1.0 / (self.regularization * np.where(idle[:, None], power, 1.0).repeat(state.shape[1], axis=-1))
         P = np.where(np.eye(diagonal.shape[-1], dtype=bool), diagonal[..., None], 0.0)
         state.P = np.where(idle[:, None, None], P, state.P)
+
+    # What makes an input and a target; a subclass may choose otherwise.
+
+    _kinds = 1
+    """Number of rows of a sample that are forecast together, as one channel."""
+
+    def _parts(self) -> tuple[int, ...]:
+        """Return how many vectors of each kind an input has; those of a kind have the same unit."""
+        return (self.lags,)
+
+    def _input(self, steps: Floats) -> Floats:
+        """Return φ (channels, features) of displacements (lags, rows, dimensions)."""
+        return steps.transpose(1, 0, 2).reshape(steps.shape[1], -1)
+
+    def _target(self, displacement: Floats, phi: Floats) -> Floats:
+        """Return a displacement (rows, dimensions) as the target (channels, …) of an input."""
+        return displacement
+
+    def _displacements(self, moved: Floats, phi: Floats) -> Floats:
+        """Return forecast targets (channels, horizons, …) of an input as displacements (horizons, rows, dimensions)."""
+        return moved.swapaxes(0, 1)
+
+    def _together(self, observed: Bools) -> Bools:
+        """Return which channels were observed, given which rows were."""
+        return observed

@@ -35,6 +35,7 @@ from quatcast.forecasting.contract import (
     horizons_of,
     learn_with,
     mark_of,
+    orient_to,
     positions_of,
     rewind_to,
     satisfies_contract,
@@ -253,6 +254,11 @@ class Mixture(OnlineForecaster):
             self._weigh()
         mixed = self._mix(forecasts)
         return mixed[0] if self.horizons is None else mixed
+
+    def orient(self, orientations: Floats) -> None:
+        """Tell all members the orientations of the next sample."""
+        for member in self.members:
+            orient_to(member, orientations)
 
     def learn(self) -> None:
         """Let all members learn, and weigh them by the errors of the newest sample."""

@@ -10,9 +10,12 @@ rotating inputs and targets. Five answer within the first seconds:
 
 The others begin once the scales of the signal are known:
 
-- quaternion recurrent networks, trained by exact RTRL and replay under the correntropy criterion;
+- a quaternion recurrent network, trained by exact RTRL and replay under the correntropy criterion;
 - random quaternion neurons with a refitted readout;
 - a kernel ridge regression over a short past, and the mean of what followed similar moments, over a long one.
+
+Orientations and poses have two more, linear prediction in the frame of the body, which takes how a body turns into
+account for how it moves, and the other way round.
 
 A mixture weighs them by their recent matured errors. docs/recommended.md describes how they were chosen.
 
@@ -32,6 +35,7 @@ from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.kalman import Kalman
 from quatcast.forecasting.linear import AdaptiveLinear
 from quatcast.forecasting.mixture import Mixture
+from quatcast.forecasting.rigid_body import RigidBody
 from quatcast.forecasting.velocity import DampedVelocity, LastPosition
 from quatcast.learners import QELM, QRNN, KernelRidge, Learner, LocalAverage
 from quatcast.training.losses import MCC
@@ -65,7 +69,14 @@ LONG = (0, 1, 2, 3, 4, 5, 8, 12, 18, 26, 36, 46)
 """Delays in ticks over almost five seconds, which is more than a breath."""
 
 
-def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None, learn_first: bool = False) -> Mixture:
+def experts(
+    horizon: int,
+    rate: float,
+    *,
+    horizons: Sequence[int] | None = None,
+    space: str = "position",
+    learn_first: bool = False,
+) -> Mixture:
     """Return the mixture for a horizon in samples at a sampling rate in Hz, without gate, radius and status.
 
     Parameters
@@ -76,6 +87,8 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         Sampling rate in Hz.
     horizons
         Several horizons in samples to forecast at once, `horizon` the longest of them.
+    space
+        What a sample is. Orientations and poses have two more members.
     learn_first
         Learn from each sample before answering; see `Forecaster`.
 
@@ -83,6 +96,8 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
     --------
     >>> len(experts(horizon=5, rate=10.0).members)
     9
+    >>> len(experts(horizon=5, rate=50.0, space="pose").members)
+    11
     """
     ahead = tuple(sorted(horizons or (horizon,)))
     second = max(1, round(rate))
@@ -115,7 +130,7 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         hidden=(10,),
         loss=MCC(sigma=2.0),
         optimizer=Adam(0.002, beta2=0.99),
-        seeds=range(4),
+        seeds=[0],
         init_std=0.1,
         tol=1e-8,
         max_depth=64,
@@ -132,6 +147,8 @@ def experts(horizon: int, rate: float, *, horizons: Sequence[int] | None = None,
         member(KernelRidge(width=3.0, regularization=0.1, refit=max(10, round(refit))), range(6)),
         member(LocalAverage(bandwidth=0.1), LONG),
     ]
+    if space in ("pose", "orientation"):
+        members += [RigidBody(horizon, 8, memory=n, horizons=horizons, space=space) for n in (500, 2000)]
     memory = round(ERRORS * max(rate, 10.0))
     # About memory/h of the errors in memory are independent: the fewer, the less their correlations count.
     shrinkage = [min(0.5, max(0.05, 10.0 * h / memory)) for h in ahead]

@@ -26,6 +26,7 @@ from quatcast.forecasting.contract import (
     horizons_of,
     learn_with,
     mark_of,
+    orient_to,
     positions_of,
     rewind_to,
     satisfies_contract,
@@ -36,7 +37,16 @@ from quatcast.safety.channels import some
 from quatcast.safety.gate import Gate
 from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import RECENT
-from quatcast.safety.status import UNIT_QUATERNIONS, Forecast, GuardedForecasts, Path, Status, degraded, placed
+from quatcast.safety.status import (
+    UNIT_QUATERNIONS,
+    Forecast,
+    GuardedForecasts,
+    Judged,
+    Path,
+    degraded,
+    placed,
+    stray_time,
+)
 from quatcast.safety.track import Track
 from quatcast.typing import Bools, Floats
 
@@ -44,8 +54,6 @@ PAUSE = 6.0
 """Seconds without learning after a jump within the usual range: the longest inputs contain it for so long."""
 UNRELIABLE = 0.25
 """Share of implausible samples in the last seconds above which nothing is learnt."""
-STRAY = 0.5
-"""Difference of a time stamp from the expected one, in sampling intervals, beyond which it does not fit the rate."""
 FAILURES = (ValueError, ArithmeticError, RuntimeError, TypeError, LookupError, AttributeError)
 """Errors of a forecaster that become a hold."""
 
@@ -110,6 +118,7 @@ class Guarded(OnlineForecaster):
     >>> from quatcast.data import simulated
     >>> from quatcast.forecasting.forecaster import Forecaster
     >>> from quatcast.learners import RLS
+    >>> from quatcast.safety.status import Status
     >>> positions = simulated(seconds=50)[1].positions.copy()
     >>> positions[-13:, 1] = np.nan
     >>> guarded = Guarded(Forecaster(RLS(), horizon=5, lags=8), rate=10.0, names=("belly", "waist", "chest"))
@@ -143,7 +152,7 @@ class Guarded(OnlineForecaster):
         if isinstance(names, str) or (names is not None and len(set(names)) < len(names)):
             raise ValueError(f"names: expected a list of different names, got {names!r}")
         self.names = None if names is None else tuple(names)
-        self.space, self._space = space, find_space(space, rate)
+        self.space, self._space, self._unit = space, find_space(space, rate), UNIT_QUATERNIONS.get(space)
         whole = [h / rate for h in horizons_of(forecaster)]
         several = getattr(forecaster, "horizons", None) is not None
         asked = seconds if seconds is not None else whole if several else whole[0]
@@ -223,7 +232,8 @@ class Guarded(OnlineForecaster):
         # Without its offset a channel continues where it was before a shift.
         continued = gated.position - gated.offset
         radii = [track.mature(gated, continued) for track in state.tracks]
-        path, fault = self._ask(gated, continued, before)
+        origin = self._space.from_coordinates(state.chart, gated.position)
+        path, fault = self._ask(gated, continued, origin, before)
         if some(gated.still):
             # A channel that has never moved is expected to stay where it is.
             path = np.where(gated.still[:, None], continued, path)
@@ -231,10 +241,11 @@ class Guarded(OnlineForecaster):
             track.judge(gated, continued, position, radius, fault)
             for track, position, radius in zip(state.tracks, path, radii, strict=True)
         ]
-        stray = self._judge_time(time)
-        return self._answer(gated, path, [degraded(one, stray) for one in judged] if stray else judged)
+        last, state.time = state.time, math.nan if time is None else float(time)
+        stray = stray_time(last, state.time, self.rate)
+        return self._answer(gated, origin, path, [degraded(one, stray) for one in judged] if stray else judged)
 
-    def _answer(self, gated: Gated, path: Floats, judged: list[tuple[Floats, Status, str]]) -> Forecast:
+    def _answer(self, gated: Gated, origin: Floats, path: Floats, judged: list[Judged]) -> Forecast:
         """Return the forecast for the horizons asked for."""
         chart, kinds = self.state.chart, len(self._space.kinds)
 
@@ -243,28 +254,15 @@ class Guarded(OnlineForecaster):
 
         points = Path(
             seconds=self._whole,
-            origin=self._space.from_coordinates(chart, gated.position),
+            origin=origin,
             positions=self._space.from_coordinates(chart, path + gated.offset, self._whole),
             radii=by_channel(np.stack([radius for radius, _, _ in judged])),
             statuses=tuple(status for _, status, _ in judged),
             reasons=tuple(reason for _, _, reason in judged),
             replaced=by_channel(gated.replaced) if kinds == 1 else by_channel(gated.replaced).any(axis=-1),
-            unit=UNIT_QUATERNIONS.get(self.space),
+            unit=self._unit,
         )
         return points.forecast(self._asked) if self._which is None else points.chosen(self._which)
-
-    def _judge_time(self, time: float | None) -> str:
-        """Compare the time stamp with the sampling rate, and return what is wrong with it."""
-        state = self.state
-        before, state.time = state.time, math.nan if time is None else float(time)
-        if math.isnan(before) or math.isnan(state.time):
-            return ""
-        step = (state.time - before) * self.rate
-        if abs(step - 1.0) <= STRAY:
-            return ""
-        if step < 0:
-            return f"sample {before - state.time:.3g} s before the last one instead of {1 / self.rate:.3g} s after it"
-        return f"sample {state.time - before:.3g} s after the last one instead of {1 / self.rate:.3g} s"
 
     def learn(self) -> None:
         """Let the forecaster learn; an error undoes its step and becomes a hold."""
@@ -342,7 +340,7 @@ class Guarded(OnlineForecaster):
 
     # What a new sample tells.
 
-    def _ask(self, gated: Gated, continued: Floats, before: Any) -> tuple[Floats, str]:
+    def _ask(self, gated: Gated, continued: Floats, origin: Floats, before: Any) -> tuple[Floats, str]:
         """Return the forecaster's path (horizons, rows, dimensions), NaN where it is not usable, and what went wrong.
 
         A forecaster that fails is rewound to `before`, the mark of this step; otherwise the mark is kept for `learn`.
@@ -351,6 +349,8 @@ class Guarded(OnlineForecaster):
         self._before, self.state.unlearnt = None, False
         observed = ~gated.replaced & (self._pause(gated) == 0)
         try:
+            if self._unit is not None:
+                orient_to(self.forecaster, origin[:, self._unit])
             made = positions_of(self.forecaster, self.forecaster.forecast(continued.copy(), observed))
             if made.shape != shape:
                 raise ValueError(f"expected a forecast of shape {self._shown(shape)}, got {self._shown(made.shape)}")

@@ -86,7 +86,7 @@ def recommended(
     # What array code loads on first use is loaded now instead of in the middle of a stream.
     namespace(np.zeros(1))
     single = len(whole) == 1 and np.ndim(horizon) == 0
-    mixture = experts(whole[-1], rate, horizons=None if single else whole, learn_first=learn_first)
+    mixture = experts(whole[-1], rate, horizons=None if single else whole, space=space, learn_first=learn_first)
     asked = (samples / rate).tolist()
     return Guarded(
         mixture,

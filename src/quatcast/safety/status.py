@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
@@ -33,6 +34,8 @@ class Status(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
+STRAY = 0.5
+"""Difference of a time stamp from the expected one, in sampling intervals, beyond which it does not fit the rate."""
 UNIT_QUATERNIONS = {"orientation": slice(0, 4), "pose": slice(3, 7)}
 """Where the unit quaternions of a channel are, by space."""
 SEVERITY = (Status.OK, Status.WARMING_UP, Status.DEGRADED, Status.HOLD)
@@ -222,7 +225,27 @@ def placed(made: list[Floats], ahead: NDArray[np.int64], several: bool) -> Float
     return placed if several else placed[0]
 
 
-def degraded(judged: tuple[Floats, Status, str], why: str) -> tuple[Floats, Status, str]:
+Judged = tuple[Floats, Status, str]
+"""Radii, status and reason of a forecast for one horizon."""
+
+
+def degraded(judged: Judged, why: str) -> Judged:
     """Add a reason; a status that was ok becomes degraded."""
     radius, status, reason = judged
     return radius, Status.DEGRADED if status == Status.OK else status, "; ".join(filter(None, (reason, why)))
+
+
+def stray_time(before: float, now: float, rate: float) -> str:
+    """Compare the time stamps of two samples with the sampling rate, and return what is wrong; NaN is not known.
+
+    Examples
+    --------
+    >>> stray_time(4.0, 4.1, rate=10.0), stray_time(4.0, 4.5, rate=10.0)
+    ('', 'sample 0.5 s after the last one instead of 0.1 s')
+    """
+    step = (now - before) * rate
+    if math.isnan(step) or abs(step - 1.0) <= STRAY:
+        return ""
+    if step < 0:
+        return f"sample {before - now:.3g} s before the last one instead of {1 / rate:.3g} s after it"
+    return f"sample {now - before:.3g} s after the last one instead of {1 / rate:.3g} s"

@@ -12,7 +12,7 @@ from quatcast.safety.channels import finite, norm
 from quatcast.safety.conformal import Conformal
 from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import Judgement
-from quatcast.safety.status import Status
+from quatcast.safety.status import Judged
 from quatcast.typing import Floats
 
 
@@ -57,9 +57,7 @@ class Track(State):
             self.judgement.take_errors(errors, self.conformal.given)
         return self.conformal.update(errors)
 
-    def judge(
-        self, gated: Gated, continued: Floats, position: Floats, radius: Floats, fault: str
-    ) -> tuple[Floats, Status, str]:
+    def judge(self, gated: Gated, continued: Floats, position: Floats, radius: Floats, fault: str) -> Judged:
         """Take in a sample and the forecast made at it; return its radius, its status and the reason."""
         radius = np.where(finite(position), radius, np.nan)
         self.pending.append(position)

@@ -41,10 +41,11 @@ def features(u, weight, bias):
     return np.concatenate([np.array(numbers).T.ravel() for numbers in (u, neurons)])
 
 
-@pytest.mark.parametrize("refit", [1, 4])
-def test_ridge_is_the_least_squares_solution_whenever_it_is_fitted(refit):
+@pytest.mark.parametrize(("refit", "more"), [(1, {}), (4, {}), (6, {"refit": 3, "features": 2}), (4, {"features": 4})])
+def test_ridge_is_the_least_squares_solution_whenever_it_is_fitted(refit, more):
+    """Four features, of which two are too many for a fit every three samples."""
     U, D = real_samples(21)
-    learner = Ridge(PENALTY, refit=refit).begin(M, P)
+    learner = Ridge(PENALTY, **{"refit": refit} | more).begin(M, P)
     for n, (u, d) in enumerate(zip(U, D, strict=True), start=1):
         before = learner.parameters()
         learner.update(u, d)
@@ -91,12 +92,14 @@ def test_qelm_is_the_least_squares_solution_on_its_neurons():
     np.testing.assert_allclose(learner.predict(fresh), check_qelm(learner.parameters(), U, D, 24, fresh), atol=1e-6)
 
 
-def test_seeds_take_turns_and_arrive_at_the_same_fits():
+@pytest.mark.parametrize("rarer", [1, 2])
+def test_seeds_take_turns_and_arrive_at_the_same_fits(rarer):
     U, D = quaternion_samples(22)
     refit, seeds = 5, [0, 3, 11]
-    learner = QELM(UNITS, regularization=PENALTY, refit=refit, seeds=seeds)
+    features = -(-(4 * (M + UNITS) + 1) // rarer)
+    learner = QELM(UNITS, regularization=PENALTY, refit=refit, features=features, seeds=seeds)
     alone = [QELM(UNITS, regularization=PENALTY, refit=1, seeds=seed) for seed in seeds]
-    moments = [[n for n in range(1, 23) if (n + seed) % refit == 0] for seed in seeds]
+    moments = [[n for n in range(1, 23) if (n + seed * rarer) % (refit * rarer) == 0] for seed in seeds]
     assert len({tuple(m) for m in moments}) == 3
     for n, (u, d) in enumerate(zip(U, D, strict=True), start=1):
         moved = learner.update(u, d).gradient_norm
@@ -256,6 +259,8 @@ def test_a_fit_reuses_memory():
         ({"regularization": float("nan")}, "regularization: .*nan"),
         ({"refit": 0}, "refit: .*0"),
         ({"refit": 2.5}, "refit: .*2.5"),
+        ({"features": 0}, "features: .*0"),
+        ({"features": 1.5}, "features: .*1.5"),
         ({"units": 0}, "units: .*0"),
         ({"units": 2.0}, "units: .*2.0"),
         ({"gain": -1.0}, "gain: .*-1.0"),

@@ -57,6 +57,8 @@ ONE_REPLAY = 20.0
 """Sampling rate in Hz from which on there is one replay per sample; below there are two."""
 CHANNELS = 10
 """Number of channels from which on a replay has fewer windows, so that it takes no longer."""
+FEATURES = 500
+"""Number of features of the random neurons beyond which they are fitted less often; ten channels have 561."""
 REFIT = (0.4, 1.0)
 """Shortest and longest time in seconds between fits of the kernel regression: two horizons, at least ten samples."""
 ERRORS = 40.0
@@ -143,7 +145,7 @@ def experts(
         AdaptiveLinear(horizon, 12, memory=600, horizons=horizons),
         AdaptiveLinear(horizon, 48, memory=2000, regularization=0.1, horizons=horizons),
         member(network, range(12), SLOWLY),
-        member(QELM(50, regularization=50.0, refit=second, seeds=[1, 2]), range(12)),
+        member(QELM(50, regularization=50.0, refit=second, features=FEATURES, seeds=[1, 2]), range(12)),
         member(KernelRidge(width=3.0, regularization=0.1, refit=max(10, round(refit))), range(6)),
         member(LocalAverage(bandwidth=0.1), LONG),
     ]

@@ -99,7 +99,9 @@ class Inverse(State):
                 # A product with its own transpose is symmetric to the last bit.
                 square = square + sign * (K.T @ K)
                 beside = beside + sign * (K.T @ rank[:, right])
-        self.after[here, here], self.after[here, right], self.after[right, here] = square, beside, beside.T
+        # Whole rows, because a first write to every page of memory in one piece would take long.
+        self.after[here, : here.start] = self.after[: here.start, here].T
+        self.after[here, here], self.after[here, right] = square, beside
         self.rows = here.stop
         return True
 

@@ -47,7 +47,7 @@ class QELM(Ridge):
         Number of random neurons.
     gain
         Root mean square of W ⊗ u, component by component, for inputs of unit size.
-    regularization, refit
+    regularization, refit, features
         See `Ridge`.
     seeds
         Seed of the neurons; a sequence gives one run per seed.
@@ -74,9 +74,10 @@ class QELM(Ridge):
         gain: float = 1.5,
         regularization: float = 50.0,
         refit: int = 10,
+        features: int | None = None,
         seeds: int | Sequence[int] = 0,
     ) -> None:
-        super().__init__(regularization, refit)
+        super().__init__(regularization, refit, features=features)
         flat = np.atleast_1d(np.asarray(seeds))
         if flat.dtype.kind not in "iu" or flat.ndim != 1 or len(flat) == 0 or np.any(flat < 0):
             raise ValueError(f"seeds: expected a whole number from 0, or a sequence of them, got {seeds!r}")

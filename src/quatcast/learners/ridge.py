@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -94,6 +95,9 @@ class Ridge(Learner):
         λ > 0.
     refit
         Number of samples from one fit to the next.
+    features
+        Number of features up to which this holds. With more, fits are as many times rarer, because their time grows
+        with its square, and hardly with the number of samples. None for no limit.
 
     Examples
     --------
@@ -106,12 +110,18 @@ class Ridge(Learner):
 
     state: RidgeState
 
-    def __init__(self, regularization: float = 30.0, refit: int = 10) -> None:
+    def __init__(self, regularization: float = 30.0, refit: int = 10, *, features: int | None = None) -> None:
         if not (np.isfinite(regularization) and regularization > 0):
             raise ValueError(f"regularization: expected a positive finite number, got {regularization!r}")
         if not isinstance(refit, int | np.integer) or refit < 1:
             raise ValueError(f"refit: expected a positive whole number of samples, got {refit!r}")
-        self.regularization, self.refit = regularization, int(refit)
+        if features is not None and (not isinstance(features, int | np.integer) or features < 1):
+            raise ValueError(f"features: expected a positive whole number, or None, got {features!r}")
+        self.regularization, self.refit, self.features = regularization, int(refit), features
+
+    def _interval(self, n: int) -> int:
+        """Return the number of samples from one fit to the next for n features."""
+        return self.refit if self.features is None else self.refit * math.ceil(n / self.features)
 
     @property
     def _flat_seeds(self) -> list[int]:
@@ -154,17 +164,17 @@ class Ridge(Learner):
     def _blank(self, n: int, n_outputs: int) -> dict[str, Any]:
         """Fields of the initial state for n features."""
         runs, width = len(self._flat_seeds), self.algebra.dimension * n_outputs
-        zeros = [np.zeros((n, width))] * runs
+        zeros, interval = [np.zeros((n, width))] * runs, self._interval(n)
         return {
             "theta": list(zeros),
             "fitted": list(zeros),
             "cross": list(zeros),
-            "inverse": [Inverse.of(np.zeros((0, 0)), pieces=max(1, self.refit - 1)) for _ in range(runs)],
+            "inverse": [Inverse.of(np.zeros((0, 0)), pieces=max(1, interval - 1)) for _ in range(runs)],
             "gram": [np.zeros((0, 0))] * runs,
             "size": [0.0] * runs,
             "silent": [n] * runs,
-            "inputs": SlidingWindow(self.refit),
-            "targets": SlidingWindow(self.refit),
+            "inputs": SlidingWindow(interval),
+            "targets": SlidingWindow(interval),
             "steps": 0,
         }
 
@@ -190,7 +200,9 @@ class Ridge(Learner):
             return StackedStep(prediction, error, loss, np.ones((len(rows), 1, 1)), np.zeros(len(rows)))
         target = np.where(True if observed is None else observed > 0, d, prediction)
         # Different seeds are fitted at different samples, so that the work is spread evenly.
-        due = [r for r, seed in enumerate(self._flat_seeds) if (state.steps + 1 + seed) % self.refit == 0]
+        interval = self._interval(len(state.theta[0]))
+        turns = [seed * interval // self.refit for seed in self._flat_seeds]
+        due = [r for r, turn in enumerate(turns) if (state.steps + 1 + turn) % interval == 0]
         marks = [window.mark() for window in (state.inputs, state.targets)] if due else []
         state.inputs.append(u)
         state.targets.append(target.reshape(len(rows), -1))
@@ -217,13 +229,14 @@ class Ridge(Learner):
     def _fit(self, r: int) -> Fit:
         """Fit run r to the samples since its last fit."""
         state = self.state
-        fresh = min(state.steps, self.refit)
+        interval = self._interval(len(state.theta[0]))
+        fresh = min(state.steps, interval)
         R, D = self._features(state.inputs.last(fresh), r), state.targets.last(fresh)[:, r]
         first = min(state.silent[r], int(R.any(axis=0).argmax()))
         R, fitted = R[:, first:], state.fitted[r][first:]
         size = state.size[r] + float(np.vdot(R, R))
         penalty = self._penalty(len(state.fitted[r]))[first:]
-        is_first = state.steps <= self.refit
+        is_first = state.steps <= interval
         P = state.inverse[r].finished()
         if len(state.gram[r]) or size > LARGE * self.regularization:
             return self._solve_large(r, R, D, penalty, size, first)

@@ -99,7 +99,10 @@ def test_seeds_take_turns_and_arrive_at_the_same_fits(rarer):
     features = -(-(4 * (M + UNITS) + 1) // rarer)
     learner = QELM(UNITS, regularization=PENALTY, refit=refit, features=features, seeds=seeds)
     alone = [QELM(UNITS, regularization=PENALTY, refit=1, seeds=seed) for seed in seeds]
-    moments = [[n for n in range(1, 23) if (n + seed * rarer) % (refit * rarer) == 0] for seed in seeds]
+    apart = refit * (rarer - 1) // 3
+    moments = [
+        [n for n in range(1, 23) if (n + seed + r * apart) % (refit * rarer) == 0] for r, seed in enumerate(seeds)
+    ]
     assert len({tuple(m) for m in moments}) == 3
     for n, (u, d) in enumerate(zip(U, D, strict=True), start=1):
         moved = learner.update(u, d).gradient_norm

@@ -201,8 +201,8 @@ class Ridge(Learner):
         target = np.where(True if observed is None else observed > 0, d, prediction)
         # Different seeds are fitted at different samples, so that the work is spread evenly.
         interval = self._interval(len(state.theta[0]))
-        turns = [seed * interval // self.refit for seed in self._flat_seeds]
-        due = [r for r, turn in enumerate(turns) if (state.steps + 1 + turn) % interval == 0]
+        apart = (interval - self.refit) // len(rows)
+        due = [r for r, seed in enumerate(self._flat_seeds) if (state.steps + 1 + seed + r * apart) % interval == 0]
         marks = [window.mark() for window in (state.inputs, state.targets)] if due else []
         state.inputs.append(u)
         state.targets.append(target.reshape(len(rows), -1))

@@ -32,16 +32,16 @@ print(fingerprint(learner))
 @pytest.mark.parametrize("seeds", [3, range(2)], ids=["single", "runs"])
 def test_a_new_process_continues_bit_for_bit(tmp_path, seeds, replay):
     rng = np.random.default_rng(0)
-    u, d = rng.normal(size=(300, 3, 4)), rng.normal(size=(300, 2, 4))
+    u, d = rng.normal(size=(100, 3, 4)), rng.normal(size=(100, 2, 4))
     optimizer = Adam(learning_rate=0.01)
     learner = QRNN((4, 3), loss=MCC(sigma="adaptive"), optimizer=optimizer, seeds=seeds, init_std=0.1, replay=replay)
-    for x, y in zip(u[:150], d[:150], strict=True):
+    for x, y in zip(u[:70], d[:70], strict=True):
         learner.update(x, y)
     paths = [str(tmp_path / name) for name in ("half", "data.npz", "rest.npy", "end")]
     learner.save(paths[0])
-    np.savez(paths[1], u=u[150:], d=d[150:])
+    np.savez(paths[1], u=u[70:], d=d[70:])
     done = subprocess.run([sys.executable, "-c", CONTINUE, *paths], check=True, capture_output=True, text=True)
-    expected = [learner.update(x, y).prediction for x, y in zip(u[150:], d[150:], strict=True)]
+    expected = [learner.update(x, y).prediction for x, y in zip(u[70:], d[70:], strict=True)]
     np.testing.assert_array_equal(np.load(paths[2]), expected)
     assert done.stdout.strip() == fingerprint(learner) == fingerprint(Learner.load(paths[3]))
 

@@ -27,7 +27,7 @@ def signal(steps, d):
     return comparison.signal(steps, d, INPUTS, OUTPUTS)
 
 
-def compare(kind, hidden, optimizer, steps=300, variant="exact", sigma=None):
+def compare(kind, hidden, optimizer, steps=150, variant="exact", sigma=None):
     """Largest difference between the predictions of learner and oracle, and the learner's steps."""
     mine, plain = OPTIMIZERS[optimizer]
     loss = MSE() if sigma is None else MCC(sigma=sigma)
@@ -125,7 +125,7 @@ def test_another_array_library_gives_the_same(algebra, hidden, settings):
     here, there = (
         kind(hidden, init_std=0.3, seeds=[1, 2], device=device, **settings) for device in ("cpu", "array_api_strict")
     )
-    for u, y in zip(*signal(40, d), strict=True):
+    for u, y in zip(*signal(26, d), strict=True):
         mine, theirs = here.update(public(u, d), public(y, d)), there.update(public(u, d), public(y, d))
         np.testing.assert_allclose(mine.prediction, theirs.prediction, rtol=0, atol=1e-12)
     ahead = [public(u, d) for u in signal(5, d)[0]]

@@ -67,6 +67,11 @@ async function measure() {
   return found;
 }
 
+const spoiled = `<style>
+.plot figcaption { margin-top: -4rem; } .cards { width: 120vw; } #mse .canvas { height: 20px; overflow: hidden; }
+.card.causal table { width: 110%; }
+</style>`;
+
 async function use() {
   const rounds = [await measure()];
   for (const label of document.querySelectorAll(".controls label")) {
@@ -81,7 +86,11 @@ async function use() {
   }
   rounds.push(await measure());
   const lines = document.querySelector("#trace .canvas").data.length;
-  return { rounds, lines, complaints };
+  const found = { rounds, lines, complaints: [...complaints] };
+  document.head.insertAdjacentHTML("beforeend", spoiled);
+  console.error("spoiled");
+  found.spoiled = { ...await measure(), complaints };
+  return found;
 }
 use().catch((error) => ({ failed: String(error.stack) })).then((found) => {
   const out = document.createElement("pre");
@@ -109,7 +118,7 @@ def watched(path):
 
 
 def browse(page, width):
-    """What the page says of itself at some width, first as it opens and then after some clicks."""
+    """What the page says of itself at some width: as it opens, after some clicks, and after it was spoiled."""
     command = [
         *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--no-first-run"),
         *("--disable-background-networking", "--hide-scrollbars", f"--user-data-dir={page.parent / 'profile'}"),
@@ -143,6 +152,17 @@ def test_the_page_as_people_see_it(page, width):
                 assert re.search(r"\[.+\]$", title), title
     # Actual; seven forecasts, each with its error; two weights; a band of two edges.
     assert found["lines"] == 1 + 7 * 2 + 2 + 2
+    measures_bite(found["spoiled"], width)
+
+
+def measures_bite(spoiled, width):
+    """Require that every measure has noticed the page that was spoiled on purpose."""
+    assert spoiled["complaints"] == ["error: spoiled"]
+    assert spoiled["page"] > width
+    assert any("cards" in name for name in spoiled["outside"])
+    assert spoiled["spilt"] == ["card causal"]
+    assert any(words.startswith("lookahead-gap") for words in spoiled["overlaps"])
+    assert spoiled["drawn"] == spoiled["plots"] - 1
 
 
 def test_recordings_of_several_units_fit_a_narrow_page(tmp_path):
@@ -158,22 +178,3 @@ def test_recordings_of_several_units_fit_a_narrow_page(tmp_path):
         titles = [title for title, kind, labelled in shown["axes"] if kind != "category" and labelled]
         assert all(re.search(r"\[.+\]$", title) for title in titles)
     assert any("[cm]" in title for title, *_ in found["rounds"][1]["axes"])
-
-
-SPOILED = """<style>
-.plot figcaption { margin-top: -4rem; } .cards { width: 120vw; } #mse .canvas { height: 20px; overflow: hidden; }
-.card.causal table { width: 110%; }
-</style><script>console.error("spoiled");</script>"""
-
-
-def test_the_measures_bite(page):
-    spoiled = page.with_name("spoiled.html")
-    spoiled.write_text(page.read_text(encoding="utf-8").replace("</head>", SPOILED + "</head>"), encoding="utf-8")
-    found = browse(spoiled, 500)
-    first = found["rounds"][0]
-    assert found["complaints"] == ["error: spoiled"]
-    assert first["page"] > 500
-    assert any("cards" in name for name in first["outside"])
-    assert first["spilt"] == ["card causal"]
-    assert any(words.startswith("lookahead-gap") for words in first["overlaps"])
-    assert first["drawn"] == first["plots"] - 1

@@ -23,7 +23,7 @@ def build(horizons: tuple[float, ...], rate: float, names: tuple[str, ...], spac
     return Guarded(ConstantVelocity(horizon=3), rate=rate, names=names, space=space)
 
 
-def motion(space: str, n: int = 120) -> Floats:
+def motion(space: str, n: int = 80) -> Floats:
     """Two channels that move and turn."""
     t = np.arange(n)[:, None] / RATE + np.array([0.0, 0.4])
     positions = 100 + 10 * np.stack([np.sin(t), np.cos(1.3 * t), np.sin(0.7 * t)], axis=-1)

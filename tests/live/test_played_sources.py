@@ -74,10 +74,10 @@ def test_standard_input_that_cannot_be_read_ends_the_stream_with_its_error() -> 
 
 
 def record(path: Path, *, timed: bool, numbered: bool) -> Path:
-    """Write a journal of 20 frames at 50 Hz, as of a tracker that sends no times or no numbers."""
+    """Write a journal of 20 frames at 200 Hz, as of a tracker that sends no times or no numbers."""
     lines = []
     for i in range(20):
-        one = frame(i, rate=50.0)
+        one = frame(i, rate=200.0)
         sent = (i if numbered else None, one.device_time if timed else None)
         lines.append(frame_line(Frame(one.stream, *sent, one.received, one.values, one.names), i + 1, names=True))
     path.write_bytes(b"".join(lines))
@@ -118,12 +118,12 @@ def test_session_is_not_continued_with_another_recording(
     monkeypatch.setattr(logging.getLogger("quatcast"), "handlers", [])  # the command sets them
     monkeypatch.setattr(logging.getLogger("quatcast"), "propagate", False)
     recording = record(tmp_path / "walk.jsonl", timed=True, numbered=False)
-    words = ["--rate", "50", "--record", str(tmp_path / "session")]
+    words = ["--rate", "200", "--record", str(tmp_path / "session")]
     assert run(["live", f"file:{recording}?speed=0", *words]) == 0
     assert run(["live", f"file:{recording}?speed=0", *words]) == 0  # nothing is left
     recording.write_bytes(recording.read_bytes().splitlines(keepends=True)[0])
     capsys.readouterr()
     assert run(["live", f"file:{recording}?speed=0", *words]) == 2
     *_, last = capsys.readouterr().err.splitlines()
-    assert f"does not hold the last sample of the session (at {EPOCH + 19 / 50 + 0.004:.6f} s)" in last
+    assert f"does not hold the last sample of the session (at {EPOCH + 19 / 200 + 0.004:.6f} s)" in last
     assert len(list(read_frames(read_journal(tmp_path / "session")))) == 20

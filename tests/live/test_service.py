@@ -200,12 +200,13 @@ def test_checkpoints_are_written_while_the_stream_goes_on(tmp_path: Path) -> Non
     assert replay_session(tmp_path, build_cheap).equal == 40
 
 
-def test_stream_goes_on_when_the_folder_disappears(tmp_path: Path) -> None:
+def test_stream_goes_on_when_the_folder_disappears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing raises; the folder is made again with a checkpoint, from which the session can be continued."""
+    monkeypatch.setattr("quatcast.live.service.TENDED", 0.1)
     folder, told = tmp_path / "session", list[str]()
     session = Session(folder, SETTINGS, told.append)
     entries: list[Any] = [*(frame(i) for i in range(20)), lambda: shutil.rmtree(folder), 0.1]
-    entries += [entry for i in range(20, 40) for entry in (frame(i), 0.08)]
+    entries += [entry for i in range(20, 40) for entry in (frame(i), 0.02)]
     _, sent = serve(Given(entries, realtime=False), session=session, checkpoint=1000.0)
     assert len(sent) == 40
     assert any("is gone" in text for text in told)
@@ -298,7 +299,10 @@ def test_a_stream_of_one_channel_is_told_in_the_singular(caplog: pytest.LogCaptu
     assert "started: 10 Hz, 1 channel, forecasts 0.5 s ahead" in caplog.messages
 
 
-def test_samples_without_a_checksum_are_counted_in_the_metrics() -> None:
+def test_samples_without_a_checksum_are_counted_in_the_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not once more whenever the counters are published."""
+    monkeypatch.setattr("quatcast.live.service.TENDED", 0.1)
+
     async def main() -> float:
         source: Any = open_source("udp://127.0.0.1:0", "chest")
         service = Service(Pipeline(SETTINGS, build_cheap), source)
@@ -313,7 +317,7 @@ def test_samples_without_a_checksum_are_counted_in_the_metrics() -> None:
                     sender.sendto(message, source.address)
             while service.pipeline.frames < 2 or "unchecked" not in service.metrics.text():
                 await asyncio.sleep(0.02)
-            await asyncio.sleep(1.1)
+            await asyncio.sleep(0.25)
         service.stop()
         await running
         return service.metrics.value("samples_unchecked", stream="chest")

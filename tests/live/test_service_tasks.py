@@ -23,10 +23,11 @@ def service(source: Given, sinks: list[Any], **more: Any) -> Service:
     return Service(Pipeline(SETTINGS, build_cheap), source, sinks, **more)
 
 
-def test_repeated_holds_are_for_one_horizon_after_the_present() -> None:
+def test_repeated_holds_are_for_one_horizon_after_the_present(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the silence lasts, a hold is for the moment that a forecast sent now would be for."""
+    monkeypatch.setattr("quatcast.live.service.REPEATED", 0.1)
     kept = Kept()
-    asyncio.run(service(Given([frame(0, rate=20.0), 1.7]), [kept]).run())
+    asyncio.run(service(Given([frame(0, rate=20.0), 0.7]), [kept]).run())
     forecast, holds = kept.sent[0], [one for one in kept.sent if "no sample" in one.reason]
     assert len(holds) >= 2
     assert {one.time for one in holds} == {forecast.time}
@@ -49,8 +50,9 @@ def test_sink_that_fails_during_silence_ends_the_service_with_a_checkpoint(tmp_p
     assert checkpoints(tmp_path)[0][0] == 1
 
 
-def test_thread_that_counts_a_new_kind_does_not_disturb_the_counters() -> None:
+def test_thread_that_counts_a_new_kind_does_not_disturb_the_counters(monkeypatch: pytest.MonkeyPatch) -> None:
     """A source that reads in a thread adds kinds of refused messages at any time, also while they are counted."""
+    monkeypatch.setattr("quatcast.live.service.TENDED", 0.1)
 
     class Growing(dict[str, int]):
         def items(self) -> Any:
@@ -58,7 +60,7 @@ def test_thread_that_counts_a_new_kind_does_not_disturb_the_counters() -> None:
                 self["malformed"] = 1
                 yield item
 
-    source = Given([frame(0, rate=20.0), 1.2])
+    source = Given([frame(0, rate=20.0), 0.25])
     source.refused = Growing(checksum=1)
     running = service(source, [])
     asyncio.run(running.run())
@@ -82,6 +84,8 @@ def test_failed_checkpoint_is_tried_again_after_a_pause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: bool
 ) -> None:
     """If lines of the journal were lost, one checkpoint per second is tried; otherwise the next when it is due."""
+    pause = 0.4
+    monkeypatch.setattr("quatcast.live.service.AGAIN", pause)
     attempts: list[float] = []
 
     def fail(self: Session, snapshot: object, frames: int) -> OSError:
@@ -91,7 +95,7 @@ def test_failed_checkpoint_is_tried_again_after_a_pause(
     monkeypatch.setattr(Session, "_write", fail)
     session = Session(tmp_path, SETTINGS, print)
     begin: list[Any] = [frame(0, rate=20.0), lambda: setattr(session.journal, "interrupted", lost)]
-    entries: list[Any] = [entry for i in range(1, 60) for entry in (frame(i, rate=20.0), 0.02)]
+    entries: list[Any] = [entry for i in range(1, 30) for entry in (frame(i, rate=20.0), 0.02)]
     running = service(Given(begin + entries, realtime=False), [], session=session, checkpoint=1000.0)
     if not lost:
         running._saved -= 1000.0  # one is due now
@@ -99,4 +103,4 @@ def test_failed_checkpoint_is_tried_again_after_a_pause(
     while_running = attempts[:-1]  # without the one at the end
     assert session.journal.interrupted == lost
     assert len(while_running) >= 2 if lost else len(while_running) == 1
-    assert all(later - earlier >= 0.9 for earlier, later in pairwise(while_running))
+    assert all(later - earlier >= 0.9 * pause for earlier, later in pairwise(while_running))

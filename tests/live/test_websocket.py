@@ -178,13 +178,15 @@ def test_large_claims_cost_no_memory() -> None:
 def test_slow_receiver_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "STALL_SECONDS", 0.3)
 
+    long = made_forecast("hold", "a long reason fills the buffers of the sockets soon. " * 200)
+
     async def main() -> None:
         async with open_sink("ws://127.0.0.1:0?listen", "s") as sink:
             client = await connect(url(sink), max_queue=1, ping_interval=None)
             await until(lambda: sink.receivers)
             client.transport.pause_reading()
             while sink.receivers:
-                sink.send(made_forecast())
+                sink.send(long)
                 await asyncio.sleep(0)
             assert sink.dropped > 0
             client.transport.abort()

@@ -60,6 +60,9 @@ def rmse(errors):
     return np.sqrt(np.mean(errors[BURST + SETTLED :] ** 2))
 
 
+# What looks like motion is believed for a while: such errors widen the radius, which takes 45 s to forget them.
+LIKE_MOTION = ["axes mirrored", "unit times 1000", "spikes of 1 mm", "spikes of 3 mm", "spikes of 10 mm"]
+LIKE_MOTION += ["ramp of 5 mm/s", "ramp of 50 mm/s", "noise of 10 mm"]
 LOST_VALUES = ["9999", "9999 for 0.5 s", "-9999 for 2 s", "1e8 for 0.5 s", "0 0 0, data 1.5 m away", "9999 with noise"]
 PAIRS = [
     # Each burst in one scope, in turn, lost values in all; benchmarks/bursts.py tries every burst in every scope.
@@ -72,9 +75,11 @@ PAIRS = [
 @pytest.mark.parametrize(("name", "scope"), PAIRS)
 def test_recovers_from_any_burst(warm, truth, clean, name, scope):
     """And a value that means lost is never believed meanwhile."""
-    errors, radii, status, _ = follow(warm, with_burst(truth, name, scope, BEFORE, BURST), truth)
-    assert rmse(errors) <= 1.15 * rmse(clean[0])
-    assert np.mean(radii[-20:]) <= 1.5 * np.mean(clean[1][-20:])
+    after = AFTER if name in LIKE_MOTION else 300
+    errors, radii, status, _ = follow(warm, with_burst(truth, name, scope, BEFORE, BURST), truth, after)
+    usual, usual_radii = (array[: len(radii)] for array in clean[:2])
+    assert rmse(errors) <= 1.15 * rmse(usual)
+    assert np.mean(radii[-20:]) <= 1.5 * np.mean(usual_radii[-20:])
     if name in LOST_VALUES:
         wrong = (errors > 10.0).any(axis=-1)
         believed = np.isin(status[: len(wrong)], [Status.OK, Status.DEGRADED])
@@ -123,7 +128,7 @@ def test_no_marker_of_a_clean_recording_is_frozen(extmarker_folder):
 
 @pytest.mark.parametrize("place", [0.0, 1500.0])
 def test_a_marker_that_never_moves_is_not_a_fault(truth, place):
-    shown = truth.copy()
+    shown = truth[:800].copy()
     shown[:, 2] = place
     forecasts = make().run(shown)
     assert (forecasts.status[500:] == Status.OK).mean() > 0.9
@@ -144,14 +149,14 @@ def test_lost_packets_do_not_degrade(truth, plain):
 def test_a_real_shift_is_accepted_within_a_second_and_costs_nothing(warm, truth, clean, size, channels):
     shown = truth.copy()
     shown[BEFORE:, channels] += size
-    errors, _, status, _ = follow(warm, shown, shown)
+    errors, _, status, _ = follow(warm, shown, shown, after=350)
     assert not (status[10:] == Status.HOLD).any()
     # A shift within the usual range is taken for motion, which inputs contain for some seconds.
     settled = 150 if size < 20.0 else 40
     assert (status[settled : settled + 20] == Status.OK).all()
     late = slice(80 if size < 20.0 else 15, 300)
     assert np.sqrt(np.mean(errors[late] ** 2)) <= 1.3 * np.sqrt(np.mean(clean[0][late] ** 2))
-    assert rmse(errors) <= 1.05 * rmse(clean[0])
+    assert rmse(errors) <= 1.05 * rmse(clean[0][: len(errors)])
 
 
 def test_a_slow_drift_is_never_a_fault(warm, truth):
@@ -166,10 +171,10 @@ def test_a_slow_drift_is_never_a_fault(warm, truth):
 @pytest.mark.parametrize("start", [0, 1, 8, 30, 200])
 @pytest.mark.parametrize("length", [1, 10])
 def test_a_lost_value_while_warming_up_leaves_no_trace(truth, plain, start, length):
-    shown = truth[:800].copy()
+    shown = truth[:600].copy()
     shown[start : start + length, 1] = 99999.0
     spoilt = make().run(shown)
-    errors = [np.linalg.norm((f.positions[:800] - truth[:800])[500:], axis=-1) for f in (spoilt, plain)]
+    errors = [np.linalg.norm((f.positions[:600] - truth[:600])[400:], axis=-1) for f in (spoilt, plain)]
     assert np.sqrt(np.mean(errors[0] ** 2)) <= 1.15 * np.sqrt(np.mean(errors[1] ** 2))
 
 

@@ -19,7 +19,7 @@ def make(horizon=5):
 @pytest.fixture(scope="module")
 def regular():
     """Forecasts of recordings of regular breathing, with their errors in units of the radius."""
-    recordings = [r for r in simulated(seed=5, seconds=150) if r.group == "regular"]
+    recordings = [r for r in simulated(seed=5, seconds=120) if r.group == "regular"]
     made = [make().run(recording.positions) for recording in recordings]
     errors = [
         np.linalg.norm(recording.positions - forecasts.positions, axis=-1) / forecasts.radius

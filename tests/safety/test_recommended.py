@@ -33,8 +33,9 @@ def breathing(rate, seconds, channels, dimensions):
 )
 def test_any_rate_and_any_number_of_channels(rate, horizon, channels, dimensions, monkeypatch):
     monkeypatch.setattr(recipe, "TRAIN", 5.0)
-    monkeypatch.setattr(recipe, "MEMORY", 20.0)
-    x = breathing(rate, 20 + horizon + 10 / rate, channels, dimensions)
+    monkeypatch.setattr(recipe, "SLOWLY", 5.0)
+    monkeypatch.setattr(recipe, "MEMORY", 14.0)
+    x = breathing(rate, 14 + horizon + 10 / rate, channels, dimensions)
     forecaster = recommended(horizon, rate)
     assert forecaster.horizon == round(horizon * rate)
     forecasts = [forecaster.update(row) for row in x]
@@ -91,8 +92,8 @@ AFTER = 60
 
 @pytest.fixture(scope="module")
 def halves(tmp_path_factory):
-    """A recording of 60 s, what was forecast, and files of the forecaster as it was at each break."""
-    x, folder = simulated(seconds=60, dropouts=0.02)[1].positions, tmp_path_factory.mktemp("saved")
+    """A recording of 50 s, what was forecast, and files of the forecaster as it was at each break."""
+    x, folder = simulated(seconds=50, dropouts=0.02)[1].positions, tmp_path_factory.mktemp("saved")
     forecaster, made = recommended(horizon=0.5, rate=10.0, names=("belly", "waist", "chest")), []
     for t, row in enumerate(x):
         for name, at in BREAKS.items():
@@ -211,8 +212,9 @@ def test_a_sample_is_checked_when_it_enters_and_not_again(halves, monkeypatch):
     assert len(checks) <= 2 * len(rows)
 
 
-def test_learning_first_gives_other_forecasts_than_answering_first():
-    x = simulated(seconds=40)[1].positions
+def test_learning_first_gives_other_forecasts_than_answering_first(monkeypatch):
+    monkeypatch.setattr(recipe, "TRAIN", 5.0)
+    x = simulated(seconds=15)[1].positions
     first, after = (recommended(0.5, 10.0, learn_first=order).run(x).positions for order in (True, False))
-    assert not np.allclose(first[354:], after[354:])
-    np.testing.assert_allclose(first[354:], after[354:], atol=1.0)
+    assert not np.allclose(first[104:], after[104:])
+    np.testing.assert_allclose(first[104:], after[104:], atol=1.0)

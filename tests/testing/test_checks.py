@@ -29,7 +29,8 @@ def by_name(checks):
 
 
 LEARNER_CHECKS, FORECASTER_CHECKS = by_name(learner_checks()), by_name(forecaster_checks())
-POSITIONS = smooth_positions(150)
+POSITIONS = smooth_positions(110)
+"""Long enough for forecasters that train on 50 samples and remember 40 errors or pairs."""
 
 
 def test_there_is_a_bad_example_for_every_check():

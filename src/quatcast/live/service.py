@@ -46,6 +46,8 @@ CHECKPOINT = 10.0
 """Seconds between checkpoints."""
 AGAIN = 1.0
 """Seconds after which a checkpoint that could not be written is tried again, if recovery is not possible without."""
+TENDED = 1.0
+"""Seconds after which the journal is flushed, and counters are published, again."""
 TURN = 0.002
 """Seconds after which a stream looks again whether another one has finished learning."""
 
@@ -355,7 +357,7 @@ class Service:
     async def _tend(self) -> None:
         """Flush the journal and publish counters once per second."""
         while True:
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(TENDED)
             if self.session is not None:
                 await self.session.tend()
                 self.metrics.gauge("journal_failing", self.session.journal.failing, stream=self._stream)

@@ -27,7 +27,7 @@ def signal(steps, d):
     return comparison.signal(steps, d, INPUTS, OUTPUTS)
 
 
-def compare(kind, hidden, optimizer, steps=150, variant="exact", sigma=None):
+def compare(kind, hidden, optimizer, steps=300, variant="exact", sigma=None):
     """Largest difference between the predictions of learner and oracle, and the learner's steps."""
     mine, plain = OPTIMIZERS[optimizer]
     loss = MSE() if sigma is None else MCC(sigma=sigma)

@@ -271,7 +271,7 @@ def test_bench_stores_its_times(folder: Path, capfd: pytest.CaptureFixture[str])
 
 
 def test_the_former_name_of_a_setting_gives_one_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["forecast", "walk.csv", "--predictor", "LMS", "--set", "rate=0.05"]) == 0
+    assert run(["forecast", "walk.csv", "--predictor", "LMS", "--figure", "none", "--set", "rate=0.05"]) == 0
     assert capfd.readouterr().err.startswith("quatcast: rate: this setting is now called learning_rate\nquatcast: note")
     toml = 'predictors = ["LMS", "QLMS"]\ndata = "walk.csv"\nlabels = "causal"\n'
     Path("old.toml").write_text(

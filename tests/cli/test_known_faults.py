@@ -30,7 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_named_values_are_missing_samples(files: None, options: list[str]) -> None:
-    usual = ["--predictor", "LMS", "--horizon", "0.3"]
+    usual = ["--predictor", "LMS", "--horizon", "0.3", "--figure", "none"]
     assert run(["forecast", "spoilt.csv", *usual, *options]) == 0
     assert run(["forecast", "missing.csv", *usual]) == 0
     made, expected = (read_csv(f"{name}-LMS-causal-0.3s.csv").positions for name in ("spoilt", "missing"))

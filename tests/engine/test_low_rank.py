@@ -54,7 +54,7 @@ def step(deferred, inputs, plain, algebra, depth, rng):
 
 
 @ALGEBRAS
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_every_step_is_that_of_a_plain_matrix(algebra, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))

@@ -9,5 +9,5 @@ from programs import load_program
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 @pytest.mark.slow
 def test_killed_service_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    code = load_program("live_kill").main(["--kills", "2", "--samples", "400", "--longest", "1", "--checkpoint", "0.2"])
+    code = load_program("live_kill").main(["--kills", "2", "--samples", "340", "--longest", "1", "--checkpoint", "0.2"])
     assert code == 0, capsys.readouterr().out

@@ -25,7 +25,7 @@ UNSAVEABLE = ("average", "mixture")
 @pytest.mark.parametrize("name", MEMBERS)
 def test_one_step_can_be_undone_at_any_moment(name):
     """Also when in that step the scaling is fitted, several waiting samples are learnt from, or a buffer is full."""
-    one, other, x, rng = MEMBERS[name](), MEMBERS[name](), walk(130), np.random.default_rng(1)
+    one, other, x, rng = MEMBERS[name](), MEMBERS[name](), walk(90), np.random.default_rng(1)
     one.begin((2, 3))
     other.begin((2, 3))
     for row in x:

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from quatcast import AdaptiveLinear, Guarded, RigidBody, quaternion
+from quatcast.typing import Floats
 
 # %%
 # A tool that a hand leads for a minute, such as a brush or an ultrasound probe: mostly along its own first axis, while
@@ -20,7 +21,7 @@ rate, horizon = 50.0, 10
 rng = np.random.default_rng(4)
 
 
-def smooth(noise, time_constant):
+def smooth(noise: Floats, time_constant: float) -> Floats:
     """Let two low-pass filters follow each other."""
     for _ in range(2):
         state, filtered = np.zeros(noise.shape[1]), []
@@ -34,12 +35,12 @@ def smooth(noise, time_constant):
 steps = round(60 * rate)
 turning = 40.0 * smooth(rng.standard_normal((steps, 3)), 0.4)  # rad/s
 speed = [250.0, 0.0, 0.0] + 300.0 * smooth(rng.standard_normal((steps, 3)), 0.4)  # mm/s
-q, x, poses = quaternion.ONE, np.zeros(3), []
+q, x, rows = quaternion.ONE, np.zeros(3), []
 for push, turn in zip(speed / rate, turning / rate, strict=True):
     x = x + quaternion.vector(quaternion.rotation(quaternion.pure(push), q))
     q = quaternion.product(q, quaternion.from_rotation_vector(turn))
-    poses.append(np.concatenate([x + 0.05 * rng.standard_normal(3), q]))
-poses = np.array(poses)[:, np.newaxis]
+    rows.append(np.concatenate([x + 0.05 * rng.standard_normal(3), q]))
+poses = np.array(rows)[:, np.newaxis]
 
 # %%
 # The same linear regression twice, 0.2 s ahead: on positions in the room, and on poses in the frame of the tool.

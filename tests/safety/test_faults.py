@@ -64,11 +64,12 @@ def rmse(errors):
 LIKE_MOTION = ["axes mirrored", "unit times 1000", "spikes of 1 mm", "spikes of 3 mm", "spikes of 10 mm"]
 LIKE_MOTION += ["ramp of 5 mm/s", "ramp of 50 mm/s", "noise of 10 mm"]
 LOST_VALUES = ["9999", "9999 for 0.5 s", "-9999 for 2 s", "1e8 for 0.5 s", "0 0 0, data 1.5 m away", "9999 with noise"]
+EVERYWHERE = [name for name in LOST_VALUES if name not in ("1e8 for 0.5 s", "9999 with noise")]
 PAIRS = [
-    # Each burst in one scope, in turn, lost values in all; benchmarks/bursts.py tries every burst in every scope.
+    # Each burst in one scope, in turn, most lost values in all; benchmarks/bursts.py tries every burst in every scope.
     (name, scope)
     for i, name in enumerate(BURSTS)
-    for scope in (SCOPES if name in LOST_VALUES else (SCOPES[i % 3],))
+    for scope in (SCOPES if name in EVERYWHERE else (SCOPES[i % 3],))
 ]
 
 

@@ -4,7 +4,8 @@ Seen from the body
 
 A hand pushes and pulls a tool along axes that turn with the tool. In the room its path bends whenever the tool turns;
 in the frame of the tool the same motion is close to linear. ``RigidBody`` forecasts there, position and orientation
-together. This is why a pose is best forecast as a pose, even if only its position matters.
+together. The gain depends on the motion: it is large here, because the tool mostly moves along one of its own axes, and
+there is none if pushes are as irregular as turns.
 """
 
 import matplotlib.pyplot as plt

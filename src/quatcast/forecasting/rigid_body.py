@@ -27,11 +27,12 @@ class RigidBody(AdaptiveLinear):
     R the orientation of the newest sample, positions x and coordinates y of orientations (see `quatcast.Orientation`),
     the input and the target of `AdaptiveLinear` become
 
-        φ = (Rᵀ(x(t−k) − x(t)), y(t−k) − y(t), R),    d = (Rᵀ(x(t+h) − x(t)), y(t+h) − y(t)).
+        φ = (Rᵀ(x(t−k) − x(t)), Rᵀ(x(t) − x̄), y(t−k) − y(t), R),    d = (Rᵀ(x(t+h) − x(t)), y(t+h) − y(t)),
 
-    R as a part of the input tells where up is, which a body that is carried does not forget.
+    with x̄ the running mean of the positions. R is a part of the input because the next motion depends on how the body
+    stands in the room.
 
-    Whoever knows the orientations calls `orient` before each `forecast`; until then R = 1.
+    The caller passes the orientations to `orient` before each `forecast`; before the first call R is the identity.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from signals import Signal, develop, distances, score
 
-from quatcast import Mixture, OnlineForecaster, find_space
+from quatcast import Apart, Mixture, OnlineForecaster, find_space
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import ForecasterState, horizons_of
 from quatcast.forecasting.recipe import experts
@@ -49,6 +49,8 @@ class Replayed(OnlineForecaster):
 
 def label(member: OnlineForecaster) -> str:
     """Return a short name of a member."""
+    if isinstance(member, Apart):
+        return f"apart: {label(member.members[0])}"
     learner, delays = getattr(member, "learner", None), getattr(member, "delays", None)
     if learner is None or delays is None:
         size = getattr(member, "lags", None) or getattr(member, "spans", "")

@@ -1,7 +1,8 @@
-"""Measure the recommended forecaster on any motion: recordings, signals, early forecasts, rotations, speed, members.
+"""Measure the recommended forecaster on any motion: recordings, signals, early forecasts, rotations, poses, speed.
 
     python benchmarks/motion.py --data-dir RECORDINGS --signals FOLDER      # everything
-    python benchmarks/motion.py --only speed                                # needs no files; run nothing else meanwhile
+    python benchmarks/motion.py --only poses                                # needs no files
+    python benchmarks/motion.py --only speed                                # the same; run nothing else meanwhile
 
 RECORDINGS is a folder with the nine files of ExtMarker, by default they are downloaded. FOLDER has CSV files of other
 signals, as benchmarks/signals.py describes; without it the tables of other signals are left out. Every table has the
@@ -27,7 +28,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 from members import MemberScores, labels, score_members
 from real_time import motion as breathing
-from signals import Score, Signal, baselines, distances, forecast_alone, of_recording, read, score
+from signals import Score, Signal, baselines, distances, forecast_alone, of_recording, read, score, simulated_poses
 from tables import table, verdict
 
 from quatcast import recommended
@@ -36,7 +37,7 @@ from quatcast.data import extmarker
 from quatcast.forecasting.recipe import WARMUP
 from quatcast.typing import Floats
 
-PARTS = ("accuracy", "several", "signals", "early", "rotation", "members", "speed")
+PARTS = ("accuracy", "several", "signals", "early", "rotation", "poses", "members", "speed")
 LIMITS = {0.2: 0.500, 0.5: 1.12, 1.0: 2.00, 2.0: 2.98}
 """Largest acceptable mean RMSE in mm over the nine recordings, for each horizon in seconds."""
 SEVERAL = (0.1, 0.2, 0.5, 1.0, 2.0)
@@ -52,6 +53,8 @@ ANSWER, TAIL, LEARN = 1.0, 2.0, 4.0
 """Largest acceptable times in ms: `forecast`, its 99th percentile, and `learn`."""
 PLAINEST = ("persistence", "velocity")
 """What early forecasts are compared with."""
+POSES = 1.02
+"""Largest acceptable ratio of the RMSE of half a pose to that of the same half forecast by itself."""
 MIXED = 1.02
 """Largest acceptable ratio of the RMSE of the mixture to that of its best member."""
 
@@ -270,6 +273,17 @@ def show_rotation(results: Results, signals: list[Signal]) -> None:
     )
 
 
+def show_poses(results: Results, seconds: float = 180.0) -> None:
+    print("## Halves of simulated poses, relative to the same half forecast by itself, 0.5 s ahead\n", flush=True)
+    signals = simulated_poses(seconds)
+    results.need(("ours", one, (0.5,)) for signal in signals for one in (signal, signal.alone()))
+    rows = []
+    for signal in signals:
+        mine, alone = (results("ours", one, 0.5)[0].rmse for one in (signal, signal.alone()))
+        rows.append([signal.name, signal.half, size(signal, alone), size(signal, mine), verdict(mine / alone, POSES)])
+    table(["recording, orientation", "half", "RMSE by itself", "in a pose", "ratio"], rows)
+
+
 def show_members(results: Results, nine: list[Signal], signals: list[Signal]) -> None:
     results.need(("members", signal, (seconds,)) for signal, seconds in cases(nine + signals))
     print("## What each member contributes, mean RMSE in mm over the nine recordings\n", flush=True)
@@ -353,6 +367,8 @@ def main() -> None:
         show_early(results, nine + others)
     if "rotation" in parts and others:
         show_rotation(results, others)
+    if "poses" in parts:
+        show_poses(results)
     if "members" in parts:
         show_members(results, nine, others)
     if "speed" in parts:

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quatcast import RLS, ConstantVelocity, DampedVelocity, Forecaster, Kalman, OnlineForecaster, Ridge, find_space
-from quatcast.data import Recording
+from quatcast.algebra.quaternion import from_rotation_vector
+from quatcast.data import Recording, simulated
 from quatcast.engine.threads import one_thread
 from quatcast.typing import Floats
 
@@ -116,6 +117,28 @@ def _signal(name: str, samples: Floats, rate: float, space: str) -> Signal:
     if rate >= 3.0:
         return Signal(name, "tumour", samples, rate, space, (0.4, 1.0, 2.0))
     return Signal(name, "wave", samples, rate, space, (1 / rate, 3 / rate))
+
+
+def simulated_poses(seconds: float) -> list[Signal]:
+    """Return simulated breathing with orientations that tell nothing of it (noise, drift), and one that follows it.
+
+    Each half of the poses is a signal.
+    """
+    rng, signals = np.random.default_rng(5), []
+    for recording in simulated(seconds=seconds)[:3]:
+        x = recording.positions
+        drift = np.cumsum(0.01 * rng.normal(size=x.shape), axis=0)
+        drift = np.stack([np.convolve(row, np.ones(15) / 15, "same") for row in drift.reshape(len(x), -1).T], axis=-1)
+        turns = {
+            "noise": 0.01 * rng.normal(size=x.shape),
+            "drift": drift.reshape(x.shape),
+            "follows": 0.02 * (x - x.mean(axis=0)) + 0.002 * rng.normal(size=x.shape),
+        }
+        for name, turn in turns.items():
+            poses = np.concatenate([x, from_rotation_vector(turn)], axis=-1)
+            whole = Signal(f"{recording.name}, {name}", "simulated", poses, recording.rate, "pose", (0.5,))
+            signals += [whole._replace(half=half) for half in ("position", "orientation")]
+    return signals
 
 
 def distances(signal: Signal, forecasts: Floats) -> Floats:

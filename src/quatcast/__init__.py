@@ -9,6 +9,7 @@ from quatcast.checkpoint import Checkpointable, State
 from quatcast.engine.activations import Activation, activation, register_activation
 from quatcast.engine.cells import Cell
 from quatcast.engine.replay import Replay
+from quatcast.forecasting.apart import Apart
 from quatcast.forecasting.contract import ForecasterState, Forecasts, OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.kalman import Kalman
@@ -79,6 +80,7 @@ __all__ = [
     "Adam",
     "AdaptiveLinear",
     "Algebra",
+    "Apart",
     "C",
     "Cell",
     "Checkpointable",

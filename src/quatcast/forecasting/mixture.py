@@ -23,22 +23,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quatcast.forecasting.combination import Combination
 from quatcast.forecasting.contract import (
     LARGEST,
     ForecasterState,
     OnlineForecaster,
     horizons_of,
-    learn_with,
-    mark_of,
-    orient_to,
     positions_of,
-    rewind_to,
-    satisfies_contract,
 )
 from quatcast.typing import Bools, Counts, Floats
 
@@ -139,7 +134,7 @@ class MixtureState(ForecasterState):
     age: int = 0
 
 
-class Mixture(OnlineForecaster):
+class Mixture(Combination):
     """Forecast with several forecasters, weighted by their recent matured errors, each channel by itself.
 
     A member with several runs contributes the mean of its runs. A member without a forecast, because it is warming up
@@ -191,19 +186,9 @@ class Mixture(OnlineForecaster):
         reweigh: int = 1,
         learn_first: bool = False,
     ) -> None:
-        self.members = list(members)
-        if not self.members:
-            raise ValueError("members: expected at least one forecaster")
-        for i, member in enumerate(self.members):
-            if not satisfies_contract(member):
-                raise ValueError(f"members[{i}]: expected horizon, begin, forecast and learn, got {member!r}")
-        horizons = [horizons_of(member) for member in self.members]
-        if len(set(horizons)) > 1:
-            given = ", ".join(str(h[0] if len(h) == 1 else list(h)) for h in horizons)
-            raise ValueError(f"members: expected the same horizons for all, got {given}")
-        if any(getattr(member, "labels", "causal") != "causal" for member in self.members):
-            raise ValueError('members: expected labels="causal", because only errors that have arrived can weigh them')
-        if memory < 1 or not np.all(np.asarray(shrinkage) >= 0) or np.size(shrinkage) not in (1, len(horizons[0])):
+        super().__init__(members)
+        count = len(horizons_of(self))
+        if memory < 1 or not np.all(np.asarray(shrinkage) >= 0) or np.size(shrinkage) not in (1, count):
             raise ValueError(f"mixture: expected memory >= 1 and shrinkage >= 0, got {memory!r} and {shrinkage!r}")
         if gap is not None and gap < 1:
             raise ValueError(f"gap: expected at least 1 sample, or None, got {gap!r}")
@@ -211,7 +196,6 @@ class Mixture(OnlineForecaster):
             raise ValueError(f"reweigh: expected a positive whole number of samples, got {reweigh!r}")
         self.memory, self.shrinkage, self.gap, self.learn_first = memory, shrinkage, gap, learn_first
         self.reweigh = int(reweigh)
-        self.horizon, self.horizons = self.members[0].horizon, getattr(self.members[0], "horizons", None)
 
     @property
     def weights(self) -> Floats:
@@ -255,35 +239,10 @@ class Mixture(OnlineForecaster):
         mixed = self._mix(forecasts)
         return mixed[0] if self.horizons is None else mixed
 
-    def orient(self, orientations: Floats) -> None:
-        """Tell all members the orientations of the next sample."""
-        for member in self.members:
-            orient_to(member, orientations)
-
-    def learn(self) -> None:
-        """Let all members learn, and weigh them by the errors of the newest sample."""
-        self._learn(None)
-
-    def learn_some(self, limit: int) -> None:
-        """Let all members learn from at most `limit` samples each, and weigh them by the errors of the newest one."""
-        self._learn(limit)
-
     def _learn(self, limit: int | None) -> None:
-        for member in self.members:
-            learn_with(member, limit)
+        super()._learn(limit)
         if not self.learn_first:
             self._weigh()
-
-    def mark(self) -> Any:
-        """Return what `rewind` needs to undo the next step."""
-        return super().mark(), [mark_of(member) for member in self.members]
-
-    def rewind(self, mark: Any) -> None:
-        """Undo the step since `mark`, in all members."""
-        own, marks = mark
-        super().rewind(own)
-        for member, one in zip(self.members, marks, strict=True):
-            rewind_to(member, one)
 
     def _fade(self) -> None:
         """Let the earlier errors of channels that are observed again after a gap count for little."""

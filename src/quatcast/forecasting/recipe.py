@@ -15,7 +15,9 @@ The others begin once the scales of the signal are known:
 - a kernel ridge regression over a short past, and the mean of what followed similar moments, over a long one.
 
 Orientations and poses have two more, linear prediction in the frame of the body, which takes how a body turns into
-account for how it moves, and the other way round.
+account for how it moves, and the other way round. Of poses, each of the other learners forecasts positions and
+orientations apart, because where one tells nothing of the other it only disturbs. The random neurons, which gain most
+where it does, forecast them together as well.
 
 A mixture weighs them by their recent matured errors. docs/recommended.md describes how they were chosen.
 
@@ -30,6 +32,7 @@ import math
 from collections.abc import Sequence
 
 from quatcast.engine.replay import Replay
+from quatcast.forecasting.apart import Apart
 from quatcast.forecasting.contract import OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.kalman import Kalman
@@ -90,7 +93,7 @@ def experts(
     horizons
         Several horizons in samples to forecast at once, `horizon` the longest of them.
     space
-        What a sample is. Orientations and poses have two more members.
+        What a sample is. Orientations have two more members, poses three.
     learn_first
         Learn from each sample before answering; see `Forecaster`.
 
@@ -99,7 +102,7 @@ def experts(
     >>> len(experts(horizon=5, rate=10.0).members)
     9
     >>> len(experts(horizon=5, rate=50.0, space="pose").members)
-    11
+    12
     """
     ahead = tuple(sorted(horizons or (horizon,)))
     second = max(1, round(rate))
@@ -138,16 +141,22 @@ def experts(
         max_depth=64,
         replay=replay,
     )
-    members: list[OnlineForecaster] = [
+    neurons = member(QELM(50, regularization=50.0, refit=second, features=FEATURES, seeds=[1, 2]), range(12))
+    learners: list[OnlineForecaster] = [
+        member(network, range(12), SLOWLY),
+        neurons,
+        member(KernelRidge(width=3.0, regularization=0.1, refit=max(10, round(refit))), range(6)),
+        member(LocalAverage(bandwidth=0.1), LONG),
+    ]
+    if space == "pose":
+        learners = [*(Apart([one.clone(), one.clone()]) for one in learners), neurons]
+    members = [
         LastPosition(horizon, horizons=horizons),
         DampedVelocity(horizon, (1, 2, 4, 8, 16), horizons=horizons),
         Kalman(horizon, "acceleration", follow=True, horizons=horizons),
         AdaptiveLinear(horizon, 12, memory=600, horizons=horizons),
         AdaptiveLinear(horizon, 48, memory=2000, regularization=0.1, horizons=horizons),
-        member(network, range(12), SLOWLY),
-        member(QELM(50, regularization=50.0, refit=second, features=FEATURES, seeds=[1, 2]), range(12)),
-        member(KernelRidge(width=3.0, regularization=0.1, refit=max(10, round(refit))), range(6)),
-        member(LocalAverage(bandwidth=0.1), LONG),
+        *learners,
     ]
     if space in ("pose", "orientation"):
         members += [RigidBody(horizon, 8, memory=n, horizons=horizons, space=space) for n in (500, 2000)]

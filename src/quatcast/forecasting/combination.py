@@ -1,0 +1,70 @@
+"""What forecasters that are made of other forecasters have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from quatcast.forecasting.contract import (
+    OnlineForecaster,
+    horizons_of,
+    learn_with,
+    mark_of,
+    orient_to,
+    rewind_to,
+    satisfies_contract,
+)
+from quatcast.typing import Floats
+
+
+class Combination(OnlineForecaster):
+    """Base class of forecasters with members, which step together: implement `begin` and `forecast`.
+
+    Parameters
+    ----------
+    members
+        Forecasters of the same horizons that satisfy the online contract; see `OnlineForecaster`.
+    """
+
+    def __init__(self, members: Sequence[OnlineForecaster]) -> None:
+        self.members = list(members)
+        if not self.members:
+            raise ValueError("members: expected at least one forecaster")
+        for i, member in enumerate(self.members):
+            if not satisfies_contract(member):
+                raise ValueError(f"members[{i}]: expected horizon, begin, forecast and learn, got {member!r}")
+        horizons = [horizons_of(member) for member in self.members]
+        if len(set(horizons)) > 1:
+            given = ", ".join(str(h[0] if len(h) == 1 else list(h)) for h in horizons)
+            raise ValueError(f"members: expected the same horizons for all, got {given}")
+        if any(getattr(member, "labels", "causal") != "causal" for member in self.members):
+            raise ValueError('members: expected labels="causal", because members learn from what has arrived')
+        self.horizon, self.horizons = self.members[0].horizon, getattr(self.members[0], "horizons", None)
+
+    def orient(self, orientations: Floats) -> None:
+        """Tell all members the orientations of the next sample."""
+        for member in self.members:
+            orient_to(member, orientations)
+
+    def learn(self) -> None:
+        """Let all members learn."""
+        self._learn(None)
+
+    def learn_some(self, limit: int) -> None:
+        """Let all members learn, from at most `limit` samples each."""
+        self._learn(limit)
+
+    def _learn(self, limit: int | None) -> None:
+        for member in self.members:
+            learn_with(member, limit)
+
+    def mark(self) -> Any:
+        """Return what `rewind` needs to undo the next step."""
+        return super().mark(), [mark_of(member) for member in self.members]
+
+    def rewind(self, mark: Any) -> None:
+        """Undo the step since `mark`, in all members."""
+        own, marks = mark
+        super().rewind(own)
+        for member, one in zip(self.members, marks, strict=True):
+            rewind_to(member, one)

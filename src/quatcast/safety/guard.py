@@ -8,17 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.engine.threads import one_thread
-from quatcast.forecasting.charts import Chart
 from quatcast.forecasting.contract import (
     LARGEST,
-    ForecasterState,
     OnlineForecaster,
     as_observed,
     as_recording,
@@ -33,6 +30,7 @@ from quatcast.forecasting.contract import (
 )
 from quatcast.forecasting.progress import counted
 from quatcast.forecasting.spaces import find_space
+from quatcast.safety.between import Between
 from quatcast.safety.channels import some
 from quatcast.safety.gate import Gate
 from quatcast.safety.gated import Gated
@@ -47,7 +45,7 @@ from quatcast.safety.status import (
     placed,
     stray_time,
 )
-from quatcast.safety.track import Track
+from quatcast.safety.track import GuardState, Track
 from quatcast.typing import Bools, Floats
 
 PAUSE = 6.0
@@ -56,34 +54,6 @@ UNRELIABLE = 0.25
 """Share of implausible samples in the last seconds above which nothing is learnt."""
 FAILURES = (ValueError, ArithmeticError, RuntimeError, TypeError, LookupError, AttributeError)
 """Errors of a forecaster that become a hold."""
-
-
-@dataclass
-class GuardState(ForecasterState):
-    """What a guarded forecaster remembers.
-
-    Attributes
-    ----------
-    chart
-        Chart of the space.
-    tracks
-        Radius and status of each horizon.
-    doubt
-        (rows,), share of implausible samples in the last seconds.
-    pause
-        Number of samples for which nothing is learnt.
-    unlearnt
-        Whether the forecaster has forecast and not learnt yet.
-    time
-        Time stamp of the newest sample, NaN if it had none.
-    """
-
-    chart: Chart
-    tracks: list[Track]
-    doubt: Floats
-    pause: int = 0
-    unlearnt: bool = False
-    time: float = math.nan
 
 
 class Guarded(OnlineForecaster):
@@ -185,6 +155,7 @@ class Guarded(OnlineForecaster):
             shape=shape,
             chart=chart,
             tracks=[self._track(named, dimensions, h) for h in horizons_of(self.forecaster)],
+            between=Between.begin(horizons_of(self.forecaster), rows, self.level),
             doubt=np.zeros(rows),
         )
 
@@ -241,6 +212,7 @@ class Guarded(OnlineForecaster):
             track.judge(gated, continued, position, radius, fault)
             for track, position, radius in zip(state.tracks, path, radii, strict=True)
         ]
+        state.between.take(continued, path, gated.replaced)
         last, state.time = state.time, math.nan if time is None else float(time)
         stray = stray_time(last, state.time, self.rate)
         return self._answer(gated, origin, path, [degraded(one, stray) for one in judged] if stray else judged)
@@ -252,11 +224,13 @@ class Guarded(OnlineForecaster):
         def by_channel(rows: Any) -> Any:
             return rows if kinds == 1 else np.moveaxis(rows.reshape(*rows.shape[:-1], kinds, -1), -2, -1)
 
+        radii = np.stack([radius for radius, _, _ in judged])
         points = Path(
             seconds=self._whole,
             origin=origin,
             positions=self._space.from_coordinates(chart, path + gated.offset, self._whole),
-            radii=by_channel(np.stack([radius for radius, _, _ in judged])),
+            radii=by_channel(radii),
+            excess=by_channel(self.state.between.excess(radii)),
             statuses=tuple(status for _, status, _ in judged),
             reasons=tuple(reason for _, _, reason in judged),
             replaced=by_channel(gated.replaced) if kinds == 1 else by_channel(gated.replaced).any(axis=-1),
@@ -367,6 +341,7 @@ class Guarded(OnlineForecaster):
     def _learn(self, limit: int | None = None) -> str:
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""
         self.gate.learn()
+        self.state.between.learn()
         if not self.state.unlearnt:
             return ""
         before, self._before, self.state.unlearnt = self._before, None, False

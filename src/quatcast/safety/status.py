@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.forecasting.contract import Forecasts
+from quatcast.safety.between import in_gaps, interpolate
 from quatcast.typing import Bools, Floats
 
 
@@ -90,9 +91,10 @@ class Forecast:
     def at(self, seconds: float) -> Forecast:
         """Return the forecast for any moment up to the longest horizon, by interpolation.
 
-        Positions are interpolated by cubic polynomials through the newest sample and the horizons, radii linearly
-        between the horizons; the status is that of the next longer horizon. Before the shortest horizon the radius is
-        that of the shortest one, because nothing is known of how errors grow from zero.
+        Positions are interpolated by cubic polynomials through the newest sample and the horizons; the status is that
+        of the next longer horizon. Radii are interpolated linearly; before the shortest horizon the radius is that of
+        the shortest one. Interpolation over a long time errs by itself: if errors in the middle between two horizons
+        have been larger, the radius is.
         """
         return self.path.forecast(float(seconds))
 
@@ -120,6 +122,9 @@ class Path:
         One per horizon.
     replaced
         (channels,), True where the newest sample was rejected and replaced.
+    excess
+        (n, channels), by how much radii exceed linear interpolation in the middle of the gap before each horizon; None
+        for nothing.
     unit
         Where a unit quaternion is among the coordinates, or None.
 
@@ -149,6 +154,7 @@ class Path:
     reasons: tuple[str, ...]
     replaced: Bools
     unit: slice | None = None
+    excess: Floats | None = None
 
     def forecast(self, seconds: Any) -> Forecast:
         """Return the forecast for one moment, or for a list of moments."""
@@ -175,26 +181,21 @@ class Path:
         return Forecast(position, radius, statuses[worst], reasons[worst], self.replaced, self, statuses, reasons)
 
     def _between(self, asked: Floats) -> Floats:
-        """Interpolate positions by cubic Hermite polynomials with slopes from the neighbouring points."""
-        t = np.concatenate([[0.0], self.seconds])
+        """Interpolate positions; quaternions are normalised."""
         x = np.concatenate([self.origin[None], self.positions])
-        slope = np.gradient(x, t, axis=0)
-        i = np.clip(np.searchsorted(t, asked) - 1, 0, len(t) - 2)
-        width = (t[i + 1] - t[i])[:, None, None]
-        s = ((asked - t[i]) / (t[i + 1] - t[i]))[:, None, None]
-        first = (1 + 2 * s) * (1 - s) ** 2 * x[i] + s * (1 - s) ** 2 * width * slope[i]
-        position = first + s**2 * (3 - 2 * s) * x[i + 1] + s**2 * (s - 1) * width * slope[i + 1]
+        position = interpolate(np.append(0.0, self.seconds), x, asked)
         if self.unit is not None:
             q = position[..., self.unit]
             position[..., self.unit] = q / np.sqrt(np.sum(q * q, axis=-1, keepdims=True))
-        return np.asarray(position)
+        return position
 
     def _radius(self, asked: Floats) -> Floats:
-        """Interpolate radii linearly; before the first horizon there is only that of the first one."""
-        t, radii = np.append(0.0, self.seconds), np.concatenate([self.radii[:1], self.radii])
-        i = np.clip(np.searchsorted(t, asked) - 1, 0, len(t) - 2)
-        share = ((asked - t[i]) / (t[i + 1] - t[i])).reshape(-1, *[1] * (radii.ndim - 1))
-        return np.asarray((1 - share) * radii[i] + share * radii[i + 1])
+        """Interpolate radii linearly, that of the first horizon before it, and add the excess between horizons."""
+        radii = np.concatenate([self.radii[:1], self.radii])
+        i, share = in_gaps(np.append(0.0, self.seconds), asked)
+        share = share.reshape(-1, *[1] * (radii.ndim - 1))
+        linear = (1 - share) * radii[i] + share * radii[i + 1]
+        return np.asarray(linear if self.excess is None else linear + 4 * share * (1 - share) * self.excess[i])
 
 
 @dataclass(frozen=True)

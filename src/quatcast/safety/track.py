@@ -1,13 +1,17 @@
-"""What a guard follows for one horizon: the forecasts that have not matured, their radius and their status."""
+"""What a guard remembers: for each horizon the forecasts that have not matured, their radius and their status."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 
 from quatcast.checkpoint import State
+from quatcast.forecasting.charts import Chart
+from quatcast.forecasting.contract import ForecasterState
+from quatcast.safety.between import Between
 from quatcast.safety.channels import finite, norm
 from quatcast.safety.conformal import Conformal
 from quatcast.safety.gated import Gated
@@ -68,3 +72,34 @@ class Track(State):
         if self.judgement.warmup and self.judgement.age == self.judgement.warmup + self.horizon + enough:
             self.conformal.forget(enough)
         return radius, status, reason
+
+
+@dataclass
+class GuardState(ForecasterState):
+    """What a guarded forecaster remembers.
+
+    Attributes
+    ----------
+    chart
+        Chart of the space.
+    tracks
+        Radius and status of each horizon.
+    between
+        Radii between the horizons.
+    doubt
+        (rows,), share of implausible samples in the last seconds.
+    pause
+        Number of samples for which nothing is learnt.
+    unlearnt
+        Whether the forecaster has forecast and not learnt yet.
+    time
+        Time stamp of the newest sample, NaN if it had none.
+    """
+
+    chart: Chart
+    tracks: list[Track]
+    between: Between
+    doubt: Floats
+    pause: int = 0
+    unlearnt: bool = False
+    time: float = math.nan

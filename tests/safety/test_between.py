@@ -1,0 +1,91 @@
+"""Radii between the horizons."""
+
+import numpy as np
+import pytest
+
+from quatcast import AdaptiveLinear, Guarded, quaternion
+from quatcast.safety.between import Between, interpolate
+
+RATE = 10.0
+
+
+def sine(samples=700, period=4.0, noise=0.05):
+    phase = 2 * np.pi * np.arange(samples) / RATE / period
+    wave = np.stack([0 * phase, 3 * np.cos(phase), 12 * np.sin(phase)], axis=-1)[:, None]
+    return wave + noise * np.random.default_rng(0).normal(size=wave.shape)
+
+
+def covered(forecaster, x, ahead, start=250, learn=lambda t: True):
+    """Share of errors within the radius `ahead` samples later, and the median radius."""
+    inside, radii = [], []
+    made = []
+    for t, row in enumerate(x):
+        made.append(forecaster.forecast(row).at(ahead / RATE))
+        if learn(t):
+            forecaster.learn()
+    for one, truth in zip(made[start:], x[start + ahead :], strict=False):
+        inside.append(np.linalg.norm(one.position - truth, axis=-1) <= one.radius)
+        radii.append(one.radius)
+    return np.mean(inside), np.median(radii)
+
+
+@pytest.mark.parametrize("ahead", [1, 3, 5, 7, 9])
+def test_a_radius_before_the_only_horizon_contains_the_error_of_the_interpolation(ahead):
+    """Interpolated over a quarter of the period, a sine is off by many times the radius of the forecast."""
+    share, _ = covered(Guarded(AdaptiveLinear(10), rate=RATE), sine(), ahead)
+    assert share > 0.9
+
+
+def test_a_radius_in_the_middle_between_horizons_is_neither_too_small_nor_too_large():
+    forecaster = Guarded(AdaptiveLinear(20, horizons=[4, 20]), rate=RATE)
+    share, radius = covered(forecaster, sine(), 12)
+    assert 0.92 < share < 0.99
+    assert radius > 1.0
+
+
+def test_where_interpolation_errs_no_more_than_forecasts_the_radius_is_linear():
+    forecaster = Guarded(AdaptiveLinear(6, horizons=[4, 6]), rate=RATE)
+    for row in sine(400, noise=0.5):
+        made = forecaster.update(row)
+    # Five samples lie between four and six, and the error there is about as large as at both ends.
+    assert made.at(0.5).radius == pytest.approx(made.path.radii.mean(axis=0), rel=0.15)
+
+
+def test_successive_samples_have_nothing_in_between():
+    between = Between.begin([1, 2], rows=1, level=0.9)
+    for t in range(60):
+        between.take(np.full((1, 3), float(t)), np.full((2, 1, 3), float(t)), np.array([False]))
+        between.learn()
+    np.testing.assert_array_equal(between.excess(np.ones((2, 1))), np.zeros((2, 1)))
+
+
+def test_replaced_samples_and_samples_that_are_not_learnt_from_do_not_disturb():
+    x, lost = sine(), np.random.default_rng(1).random(700) < 0.1
+    x[lost] = np.nan
+    forecaster = Guarded(AdaptiveLinear(10), rate=RATE)
+    made = []
+    for t, row in enumerate(x):
+        made.append(forecaster.forecast(row).at(0.5))
+        if t % 7:
+            forecaster.learn()
+    truth = sine()
+    pairs = zip(made[250:695], truth[255:], strict=True)
+    inside = [np.linalg.norm(one.position - then) <= one.radius[0] for one, then in pairs]
+    assert np.mean(inside) > 0.9
+
+
+def test_poses_have_radii_of_both_halves_between_horizons():
+    x = sine(noise=0.01)
+    poses = np.concatenate([x, quaternion.from_rotation_vector(0.05 * x)], axis=-1)
+    forecaster = Guarded(AdaptiveLinear(10), rate=RATE, space="pose")
+    for row in poses:
+        made = forecaster.update(row)
+    between, end = made.at(0.5).radius, made.radius
+    assert between.shape == (1, 2)
+    assert (between > 3 * end).all()
+
+
+def test_polynomials_of_the_second_degree_are_interpolated_exactly():
+    t, asked = np.array([0.0, 0.5, 1.0, 3.0]), np.array([0.7, 0.9])
+    x = np.stack([t**2, 1 - t], axis=-1)
+    np.testing.assert_allclose(interpolate(t, x, asked), np.stack([asked**2, 1 - asked], axis=-1))

@@ -103,9 +103,9 @@ def sequence(nrrd: bool = False, invalid: tuple[int, ...] = ()) -> bytes:
     return "\n".join(lines).encode() + b"\n" + bytes(range(256))
 
 
-def xdf() -> bytes:
+def xdf(unit: str = "meters") -> bytes:
     """Return an XDF file with one motion capture stream: chunks of length, tag and content."""
-    axes = [("PositionX", "meters"), ("PositionY", "meters"), ("PositionZ", "meters")]
+    axes = [(f"Position{axis}", unit) for axis in "XYZ"]
     axes += [(f"Orientation{axis}", "quaternion") for axis in "XYZW"]
     channels = "".join(
         f"<channel><label>Hand_{kind[-1]}</label><marker>Hand</marker><type>{kind}</type><unit>{unit}</unit></channel>"
@@ -209,6 +209,16 @@ TOOLS = [
         space="pose",
         channels=("Hand",),
         units=("m",),
+        needs="pyxdf",
+        notes=("stream 'tracker'", "one pose"),
+    ),
+    Case(
+        "xdf_in_centimetres",
+        xdf("Centimetres"),
+        "xdf",
+        space="pose",
+        channels=("Hand",),
+        units=("cm",),
         needs="pyxdf",
         notes=("stream 'tracker'", "one pose"),
     ),

@@ -74,7 +74,7 @@ def open_table(path: Path, encoding: str | None = None) -> Rows:
             continue
         if not line.strip():
             continue
-        cells = _split_one(path, number, line, style.delimiter)
+        cells = split_line(path, number, line, style.delimiter)
         if len(cells) > MAX_COLUMNS:
             raise ValueError(f"{path}, line {number}: expected at most {MAX_COLUMNS} columns, got {len(cells)}")
         if _is_data(cells, style):
@@ -180,10 +180,10 @@ def _header(
             raise ValueError(f"{path}, line {number}: expected {len(cells)} columns as in line {line}, got {width}")
     if comment is not None:
         text = comment[1]
-        cells = _split_one(path, comment[0], text, style.delimiter)
+        cells = split_line(path, comment[0], text, style.delimiter)
         if len(cells) == width and style.delimiter != " ":
             return cells, units, "yes"
-        cells = _split_one(path, comment[0], text.lstrip("#%/ "), style.delimiter)
+        cells = split_line(path, comment[0], text.lstrip("#%/ "), style.delimiter)
         if len(cells) == width:
             return cells, units, "comment"
     return [], units, "no"
@@ -246,7 +246,8 @@ def _separators(sample: list[str]) -> FileStyle:
     return FileStyle(delimiter, "," if comma else ".")
 
 
-def _split_one(path: Path, number: int, line: str, delimiter: str) -> list[str]:
+def split_line(path: Path, number: int, line: str, delimiter: str) -> list[str]:
+    """Return the cells of one line; in a table, where quotes may span lines, use `read_rows`."""
     if delimiter == " ":
         return line.split()
     try:

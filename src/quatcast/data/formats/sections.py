@@ -13,9 +13,6 @@ from quatcast.data.formats.cells import MISSING
 from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS
 from quatcast.typing import Floats
 
-LENGTHS = {"meters": "m", "millimeters": "mm", "centimeters": "cm", "inches": "in", "feet": "ft"}
-"""Names of units in Motive → units."""
-
 
 def numbers(path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequence[str]) -> tuple[Floats, list[int]]:
     """Read rows of numbers, one per name, and their line numbers; missing cells, also at the end of a row, are NaN."""

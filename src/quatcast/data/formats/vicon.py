@@ -5,12 +5,12 @@ A section has its name, the sampling rate, the names of the markers and of the c
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from quatcast.data.contents import Contents, Track
+from quatcast.data.formats.cells import split_line
 from quatcast.data.formats.sections import numbers
 from quatcast.data.options import Options
 from quatcast.data.text import clean, lines_of
@@ -76,5 +76,4 @@ def _rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[Row]:
     for number, line in lines:
         if not line.strip(" ,;\t"):
             return
-        delimiter = "\t" if "\t" in line else ","
-        yield number, next(csv.reader([line], delimiter=delimiter))
+        yield number, split_line(path, number, line, "\t" if "\t" in line else ",")

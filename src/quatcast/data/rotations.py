@@ -44,7 +44,7 @@ def quaternions(matrices: Floats) -> Floats:
     q = q / np.linalg.norm(q, axis=1, keepdims=True)
     match_signs(q)
     seen = q[np.isfinite(q).all(axis=1)]
-    return -q if len(seen) and seen[0, 0] < 0 else q
+    return np.asarray(-q if len(seen) and seen[0, 0] < 0 else q)
 
 
 def norms_of(values: Floats) -> Floats:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quatcast.data.formats.cells import MISSING
+from quatcast.data.formats.cells import number_in
 from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS
 from quatcast.typing import Floats
 
@@ -27,23 +27,10 @@ def numbers(path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequen
             filled -= 1
         if filled > width:
             raise ValueError(f"{path}, line {line}: expected {width} columns, got {filled}")
-        values.extend(_number(path, line, i, cells[i], names) if i < filled else math.nan for i in range(width))
+        values.extend(number_in(path, line, i, cells[i], names[i]) if i < filled else math.nan for i in range(width))
         lines.append(line)
         if len(values) > MAX_NUMBERS:
             raise ValueError(f"{path}, line {line}: expected at most {MAX_NUMBERS:,} numbers; split the file")
     if not lines:
         raise ValueError(f"{path}: expected at least one row of numbers, got none")
     return np.frombuffer(values, dtype=float).reshape(len(lines), width), lines
-
-
-def _number(path: Path, line: int, at: int, cell: str, names: Sequence[str]) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        if cell.strip().lower() in MISSING:
-            return math.nan
-        value = math.inf
-    if math.isinf(value):
-        where = f"{path}, line {line}, column {at + 1} ({names[at]})"
-        raise ValueError(f"{where}: expected a finite number or an empty cell, got {cell.strip()[:40]!r}")
-    return value

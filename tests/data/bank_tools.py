@@ -237,6 +237,17 @@ UNREADABLE = [
         ("expected the section Trajectories",),
     ),
     Unclear(
+        "vicon_without_a_rate",
+        vicon(devices=True).replace("Trajectories\n10\n", "Trajectories\n0\n"),
+        ("expected the sampling rate below Trajectories, got '0'",),
+    ),
+    Unclear(
+        "qualisys_without_a_rate",
+        qualisys(header=True).replace("FREQUENCY\t10", "FREQUENCY"),
+        ("expected the sampling rate after FREQUENCY, got ''",),
+        "tsv",
+    ),
+    Unclear(
         "qualisys_without_rows",
         "NO_OF_FRAMES\t40\nFREQUENCY\t10\nMARKER_NAMES\ta\n",
         ("expected at least one row",),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from quatcast.data.formats.cells import number_in
-from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS
+from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, clean
 from quatcast.typing import Floats
 
 
@@ -34,3 +34,14 @@ def numbers(path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequen
     if not lines:
         raise ValueError(f"{path}: expected at least one row of numbers, got none")
     return np.frombuffer(values, dtype=float).reshape(len(lines), width), lines
+
+
+def rate_in(path: Path, cell: str, place: str) -> float:
+    """Return the sampling rate in a cell at some place of a header."""
+    try:
+        rate = float(cell)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < math.inf:
+        raise ValueError(f"{path}: expected the sampling rate {place}, got {clean(cell.strip())[:40]!r}")
+    return rate

@@ -79,6 +79,16 @@ def test_quaternions_of_changing_sign_are_resampled_along_the_shorter_way(
         assert (np.diff(recording.positions[~np.isnan(recording.positions[:, 0, 0]), 0, 0]) < 0).all()
 
 
+def test_a_quaternion_of_zeros_at_uneven_times_is_missing(tmp_path: Path) -> None:
+    times = np.round(np.cumsum(np.random.default_rng(0).uniform(0.06, 0.14, 600)), 6)
+    lines = turned(tmp_path / "a.csv", times, pose=False).read_text().splitlines()
+    lines[1] = f"{times[0]:.6f},0,0,0,0"
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    turns = read(tmp_path / "a.csv").positions[:, 0]
+    assert np.isnan(turns[0]).all()
+    assert not np.isnan(turns[1:10]).any()
+
+
 def test_vectors_of_changing_sign_are_resampled_as_they_are(tmp_path: Path) -> None:
     times = np.round(np.cumsum(np.random.default_rng(0).uniform(0.06, 0.14, 600)), 6)
     recording = read(turned(tmp_path / "a.csv", times, pose=False), space="vector")

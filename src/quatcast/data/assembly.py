@@ -204,7 +204,8 @@ def _even(
             match_signs(turns)
         times, values = resample(times, values, rate, np.diff(number(times)) > 1)
         for turns in _orientations(values, tracks):
-            turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+            norms = np.linalg.norm(turns, axis=1, keepdims=True)
+            turns /= np.where(norms > 0, norms, np.nan)
         return times, values, rate, timing, contents.style
     if timing.gaps:
         notes.append(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quatcast import escaping
-from quatcast.cli.terminal import print_table, say
+from quatcast.cli.terminal import print_table, say, warn
 
 texts = st.text(st.characters(codec=None), max_size=30) | st.sampled_from(NAMES)
 
@@ -117,3 +117,11 @@ def test_terminal_shows_names_as_they_are(capsys, name):
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
     if len(name) < 70:
         assert shown.count(escaping.one_line(name)) >= 3
+
+
+def test_names_between_colons_stay_as_they_are(capsys):
+    """Rich would draw a face for them."""
+    say("S1:smile:x")
+    warn("S1:warning:x")
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("S1:smile:x\n", "quatcast: S1:warning:x\n")

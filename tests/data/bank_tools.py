@@ -103,9 +103,9 @@ def sequence(nrrd: bool = False, invalid: tuple[int, ...] = ()) -> bytes:
     return "\n".join(lines).encode() + b"\n" + bytes(range(256))
 
 
-def xdf() -> bytes:
+def xdf(unit: str = "meters") -> bytes:
     """Return an XDF file with one motion capture stream: chunks of length, tag and content."""
-    axes = [("PositionX", "meters"), ("PositionY", "meters"), ("PositionZ", "meters")]
+    axes = [(f"Position{axis}", unit) for axis in "XYZ"]
     axes += [(f"Orientation{axis}", "quaternion") for axis in "XYZW"]
     channels = "".join(
         f"<channel><label>Hand_{kind[-1]}</label><marker>Hand</marker><type>{kind}</type><unit>{unit}</unit></channel>"
@@ -212,6 +212,16 @@ TOOLS = [
         needs="pyxdf",
         notes=("stream 'tracker'", "one pose"),
     ),
+    Case(
+        "xdf_in_centimetres",
+        xdf("Centimetres"),
+        "xdf",
+        space="pose",
+        channels=("Hand",),
+        units=("cm",),
+        needs="pyxdf",
+        notes=("stream 'tracker'", "one pose"),
+    ),
 ]
 
 UNREADABLE = [
@@ -225,6 +235,17 @@ UNREADABLE = [
         "vicon_without_markers",
         "Devices\n1000\n,,Force\nFrame,Sub Frame,Fx\n,,N\n1,0,1\n",
         ("expected the section Trajectories",),
+    ),
+    Unclear(
+        "vicon_without_a_rate",
+        vicon(devices=True).replace("Trajectories\n10\n", "Trajectories\n0\n"),
+        ("expected the sampling rate below Trajectories, got '0'",),
+    ),
+    Unclear(
+        "qualisys_without_a_rate",
+        qualisys(header=True).replace("FREQUENCY\t10", "FREQUENCY"),
+        ("expected the sampling rate after FREQUENCY, got ''",),
+        "tsv",
     ),
     Unclear(
         "qualisys_without_rows",

@@ -1,4 +1,5 @@
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -200,3 +201,48 @@ def test_values_that_no_system_measures_are_missing_and_said(tmp_path):
     recording = read(path)
     np.testing.assert_array_equal(np.argwhere(np.isnan(recording.positions)), [[0, 0, 0], [2, 0, 1]])
     assert recording.notes == ("values beyond ±1e+09 count as missing: 2 of them, such as 1e+300",)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "late"),
+    [
+        ("time_ms", "0", "0.125"),
+        ("time_us", "0", "0.5"),
+        ("time_ns", "1700000000000000000", "0.25"),
+        ("time", "1700000000", "0.0000125"),
+    ],
+)
+def test_late_decimals_of_times_are_written(name, start, late, tmp_path):
+    """Only the times after the first hundred have decimals, or more of them."""
+    step = {"time_ms": 100, "time_us": 100_000, "time_ns": 100_000_000, "time": Decimal("0.1")}[name]
+    times = [Decimal(start) + row * step + (Decimal(late) if row > 120 else 0) for row in range(200)]
+    recording = read(table(tmp_path, f"{name},a.x,a.y,a.z\n" + "".join(f"{t},1,2,{t % 7}\n" for t in times)))
+    write_csv(recording, tmp_path / "again.csv")
+    np.testing.assert_array_equal(read(tmp_path / "again.csv").times, recording.times)
+    cells = [Decimal(line.split(",")[0]) for line in (tmp_path / "again.csv").read_text().splitlines()[1:]]
+    assert cells == times
+
+
+@pytest.mark.parametrize("form", ["ms", "ms since 1970", "date", "day"])
+@pytest.mark.parametrize("uneven", [False, True])
+def test_times_between_those_of_a_file_are_written_exactly(form, uneven, tmp_path):
+    """Resampled and missing samples lie between the whole milliseconds of a file."""
+    ticks = np.delete(np.round(np.arange(200) / 60 * 1000), [50, 80, 81]).astype(int)
+    if uneven:
+        ticks = np.cumsum(np.random.default_rng(1).integers(60, 140, 200))
+    cells = [str(tick + (1_700_000_000_000 if "1970" in form else 0)) for tick in ticks]
+    if form in ("date", "day"):
+        start = np.datetime64("2024-02-28T12:00:00.000")
+        cells = [str(start + tick)[0 if form == "date" else 11 :] for tick in ticks]
+    name = "time" if form in ("date", "day") else "time_ms"
+    recording = read(table(tmp_path, f"{name},a.x,a.y,a.z\n" + "".join(f"{cell},1,2,3\n" for cell in cells)))
+    assert ("resampled" in " ".join(recording.notes)) == uneven
+    write_csv(recording, tmp_path / "again.csv")
+    np.testing.assert_array_equal(read(tmp_path / "again.csv").times, recording.times)
+
+
+def test_times_with_a_million_decimals_are_not_written_so(tmp_path):
+    recording = read(table(tmp_path, "time_ms,a.x,a.y,a.z\n1e-999999,1,2,3\n100,1,2,3\n200,1,2,3\n"))
+    write_csv(recording, tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").stat().st_size < 1000
+    np.testing.assert_array_equal(read(tmp_path / "again.csv").times, [0.0, 0.1, 0.2])

@@ -58,9 +58,13 @@ def wide_motive(path: Path) -> None:
     path.write_text(head.format(wide, wide, wide, wide, wide))
 
 
+def long_name_of_a_marker(path: Path) -> None:
+    path.write_text(f"Trajectories\n10\n,,{'a' * 200_000},,\nFrame,Sub Frame,X,Y,Z\n,,mm,mm,mm\n1,0,1,2,3\n")
+
+
 HOSTILE = [
     long_line, million_columns, nul_bytes, long_line_below, endless_quote, long_header_of_a_sequence, many_frames,
-    wide_motive,
+    wide_motive, long_name_of_a_marker,
 ]  # fmt: skip
 
 

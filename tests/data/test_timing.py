@@ -42,6 +42,66 @@ def test_uneven_times_are_resampled_and_said(tmp_path: Path) -> None:
     np.testing.assert_allclose(recording.positions[seen, 0, 0], np.sin(recording.times[seen]), atol=0.15**2 / 8 + 1e-6)
 
 
+def turning(times: np.ndarray, seed: int) -> np.ndarray:
+    """Return the quaternions of a slow rotation, with random signs as some systems give them."""
+    angle = times / 2
+    turns = np.stack([np.cos(angle), np.sin(angle), 0 * angle, 0 * angle], axis=1)
+    return turns * np.random.default_rng(seed).choice([-1.0, 1.0], (len(times), 1))
+
+
+def turned(path: Path, times: np.ndarray, *, pose: bool, missing: tuple[int, ...] = ()) -> Path:
+    names = [*(["b.x", "b.y", "b.z"] if pose else []), *(f"b.q{axis}" for axis in "wxyz")]
+    lines = [",".join(["time", *names])]
+    for row, (time, q) in enumerate(zip(times, turning(times, 3), strict=True)):
+        cells = [f"{time:.6f}", *([str(-row), "1", "2"] if pose else []), *(repr(float(part)) for part in q)]
+        lines.append(",".join([*cells[:-4], "", "", "", ""] if row in missing else cells))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("pose", [False, True])
+@pytest.mark.parametrize("missing", [(), (100, 101, 300)])
+def test_quaternions_of_changing_sign_are_resampled_along_the_shorter_way(
+    pose: bool, missing: tuple[int, ...], tmp_path: Path
+) -> None:
+    times = np.round(np.cumsum(np.random.default_rng(0).uniform(0.06, 0.14, 600)), 6)
+    recording = read(turned(tmp_path / "a.csv", times, pose=pose, missing=missing))
+    assert recording.space == ("pose" if pose else "orientation")
+    assert "resampled" in " ".join(recording.notes)
+    turns = recording.positions[:, 0, -4:]
+    seen = ~np.isnan(turns[:, 0])
+    assert seen.sum() >= 590 - 3 * len(missing)
+    truth = np.stack([np.cos(recording.times / 2), np.sin(recording.times / 2)], axis=1)
+    cosine = np.abs(np.sum(turns[seen, :2] * truth[seen], axis=1))
+    np.testing.assert_allclose(cosine, 1.0, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(turns[seen], axis=1), 1.0, atol=1e-12)
+    if pose:
+        assert (np.diff(recording.positions[~np.isnan(recording.positions[:, 0, 0]), 0, 0]) < 0).all()
+
+
+def test_a_quaternion_of_zeros_at_uneven_times_is_missing(tmp_path: Path) -> None:
+    times = np.round(np.cumsum(np.random.default_rng(0).uniform(0.06, 0.14, 600)), 6)
+    lines = turned(tmp_path / "a.csv", times, pose=False).read_text().splitlines()
+    lines[1] = f"{times[0]:.6f},0,0,0,0"
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    turns = read(tmp_path / "a.csv").positions[:, 0]
+    assert np.isnan(turns[0]).all()
+    assert not np.isnan(turns[1:10]).any()
+
+
+def test_vectors_of_changing_sign_are_resampled_as_they_are(tmp_path: Path) -> None:
+    times = np.round(np.cumsum(np.random.default_rng(0).uniform(0.06, 0.14, 600)), 6)
+    recording = read(turned(tmp_path / "a.csv", times, pose=False), space="vector")
+    _, expected = resample(times, turning(times, 3), recording.rate, np.zeros(599, dtype=bool))
+    np.testing.assert_array_equal(recording.positions[:, 0], expected)
+
+
+def test_quaternions_at_even_times_keep_the_signs_of_the_file(tmp_path: Path) -> None:
+    times = np.arange(200) / 10
+    recording = read(turned(tmp_path / "a.csv", times, pose=True))
+    np.testing.assert_array_equal(recording.positions[:, 0, 3:], turning(times, 3))
+
+
 @settings(deadline=None, max_examples=60)
 @given(
     steps=st.lists(st.floats(0.02, 0.3), min_size=3, max_size=40),

@@ -11,7 +11,7 @@ import pytest
 from quatcast.data import Recording
 from quatcast.evaluation.in_space import persistence
 from quatcast.evaluation.report.decimation import decimate
-from quatcast.evaluation.report.forecast_figure import draw, forecast_figure, write_html
+from quatcast.evaluation.report.forecast_figure import draw, write_html
 from quatcast.evaluation.report.forecast_panels import forecast_panels, row_units
 from quatcast.evaluation.report.forecast_static import write_static
 from quatcast.forecasting.contract import Forecasts
@@ -98,7 +98,7 @@ def test_a_long_recording_gives_a_small_file(tmp_path: Path) -> None:
 def test_figures_for_documents(suffix: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     recording = walk(2000, channels=1)
-    contents = forecast_panels(recording, guarded(recording), title="$x_1$ <b>")
+    contents = forecast_panels(recording, guarded(recording), predictor="$x_1$ <b>")
     write_static(contents, tmp_path / f"a.{suffix}")
     data = (tmp_path / f"a.{suffix}").read_bytes()
     assert data.startswith(b"%PDF" if suffix == "pdf" else b"<?xml")
@@ -130,7 +130,7 @@ def test_many_coordinates_are_cut_and_said() -> None:
 def test_figure_in_a_browser(tmp_path: Path) -> None:
     recording = walk(400, 1, units=("mm",))
     page = tmp_path / "a.html"
-    write_html(forecast_figure(recording, guarded(recording), predictor="LMS"), page, "walk")
+    write_html(draw(forecast_panels(recording, guarded(recording), predictor="LMS")), page, "walk")
     probe = """<script>addEventListener("load", async () => {
       while (!document.documentElement.dataset.drawn) await new Promise((done) => setTimeout(done, 50));
       const titles = [..."12345"].filter((n) => document.querySelector(`.y${n === "1" ? "" : n}title`)).length;

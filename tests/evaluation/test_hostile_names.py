@@ -14,7 +14,8 @@ from test_report import Page
 from quatcast.data import Recording, read_csv, write_csv
 from quatcast.escaping import csv_cell, latex_text, markdown_text, printable
 from quatcast.evaluation import report
-from quatcast.evaluation.report.forecast_figure import forecast_figure
+from quatcast.evaluation.report.forecast_figure import draw
+from quatcast.evaluation.report.forecast_panels import forecast_panels
 from quatcast.forecasting.contract import Forecasts
 
 STORABLE = [name for name in NAMES if name.isprintable() or name.encode("utf-8", "ignore").decode() == name]
@@ -116,7 +117,7 @@ def test_forecast_figure_and_its_table(tmp_path, name):
     positions = np.zeros((30, 1, 3))
     recording = Recording(name, positions, np.arange(30) / 10, rate=10.0, channels=(name,))
     forecasts = Forecasts(recording.positions, recording.times, horizon=5, labels="causal", truncated=0)
-    layout = forecast_figure(recording, forecasts).layout
+    layout = draw(forecast_panels(recording, forecasts)).layout
     for label in (layout.title.text, layout.yaxis.title.text):
         assert not re.search("[<>\n]", label)
         label.encode("utf-8")

@@ -50,8 +50,12 @@ def test_the_checksum_follows_the_code_that_computes_and_nothing_else(tmp_path):
     metrics = tmp_path / "quatcast" / "evaluation" / "metrics.py"
     metrics.write_bytes(metrics.read_bytes().replace(b"\n", b"\r\n"))
     assert code_of(tmp_path) == own
-    metrics.write_bytes(metrics.read_bytes() + b"DOUBLED = 2.0\n")
-    assert code_of(tmp_path) != own
+    for name in ("evaluation/metrics.py", "data/corruption.py"):
+        file = tmp_path / "quatcast" / name
+        before = file.read_bytes()
+        file.write_bytes(before + b"DOUBLED = 2.0\n")
+        assert code_of(tmp_path) != own, name
+        file.write_bytes(before)
 
 
 @contextmanager

@@ -40,11 +40,7 @@ def assignments(option: str, values: list[str] | None, *, number: bool = False) 
             raise ValueError(f"{option}: expected a value or PATTERN=VALUE, got {word!r}")
         found[pattern or "*"] = _number(option, text) if number else text
     # The first pattern that matches counts, so that the one for everything comes last.
-    return {**{pattern: value for pattern, value in found.items() if pattern != "*"}, **_everything(found)}
-
-
-def _everything(found: dict[str, Any]) -> dict[str, Any]:
-    return {"*": found["*"]} if "*" in found else {}
+    return dict(sorted(found.items(), key=lambda pair: pair[0] == "*"))
 
 
 def _number(option: str, text: str) -> float:

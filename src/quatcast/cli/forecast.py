@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from quatcast.cli import reading
+from quatcast.cli.choices import words
 from quatcast.cli.known_faults import SENTINEL, VALID, without_known_faults
 from quatcast.safety.status import GuardedForecasts
 
@@ -96,14 +98,12 @@ def _introduce(recording: Recording) -> None:
     _note(recording.notes)
 
 
-def _note(sentences: Any) -> None:
+def _note(sentences: Iterable[str]) -> None:
     """Print sentences on standard error, one line each."""
-    import sys
-
-    from quatcast.escaping import one_line
+    from quatcast.cli.terminal import warn
 
     for sentence in sentences:
-        print(f"quatcast: note: {one_line(sentence)}", file=sys.stderr)
+        warn(f"note: {sentence}")
 
 
 def _check_length(recording: Recording, predictor: Predictor, horizon: float) -> None:
@@ -173,17 +173,11 @@ def _write(
 
 def _formats(given: str) -> list[str]:
     """Return the formats of figures from words separated by commas; none for an empty text or the word none."""
-    formats = [word for word in _words([given]) or [] if word != "none"]
+    formats = [word for word in words([given]) or [] if word != "none"]
     for word in formats:
         if word not in FIGURES:
             raise ValueError(f"--figure: expected some of {', '.join(FIGURES)}, or none, got {word!r}")
     return formats
-
-
-def _words(values: list[str] | None) -> list[str] | None:
-    if values is None:
-        return None
-    return [word.strip() for value in values for word in value.split(",") if word.strip()]
 
 
 def _settings(predictor: Predictor, given: list[str]) -> dict[str, Any]:

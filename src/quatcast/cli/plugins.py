@@ -6,7 +6,6 @@ import sys
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
 
 GROUP = "quatcast.plugins"
 """Group of the entry points of installed plugins."""
@@ -41,7 +40,7 @@ def load_entry_points() -> None:
             print(f"quatcast: plugin {point.name}: skipped, cannot be imported ({_reason(error)})", file=sys.stderr)
 
 
-def _import_file(path: Path) -> ModuleType:
+def _import_file(path: Path) -> None:
     """Import a file as a module of its own name.
 
     Its folder is added to the end of the module search path, which worker processes inherit, so that they can import
@@ -56,7 +55,6 @@ def _import_file(path: Path) -> ModuleType:
         raise ImportError(f"another module is called {path.stem!r}; rename the file")
     if path not in FILES:
         FILES.append(path)
-    return module
 
 
 def _reason(error: Exception) -> str:

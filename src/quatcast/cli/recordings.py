@@ -74,11 +74,8 @@ def show(
 ) -> None:
     """Print the contents of recordings, and what the reader assumed about files."""
     options = reading.given(locals())
-    import sys
-
-    from quatcast.cli.terminal import print_table
+    from quatcast.cli.terminal import print_table, warn
     from quatcast.data import read_all
-    from quatcast.escaping import one_line
     from quatcast.evaluation import load
     from quatcast.evaluation.run.recordings import is_source
 
@@ -89,7 +86,7 @@ def show(
         for recording in found:
             rows.append(_row(recording))
             for note in recording.notes:
-                print(f"quatcast: note: {one_line(recording.name)}: {one_line(note)}", file=sys.stderr)
+                warn(f"note: {recording.name}: {note}")
     numbers = ["samples", "seconds", "Hz", "jitter", "missing", "range"]
     print_table("Recordings", ["name", "group", "channels", "kind", *numbers], rows, words=4)
 

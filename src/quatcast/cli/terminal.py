@@ -24,12 +24,12 @@ class Interrupted(Exception):  # noqa: N818
 
 def say(text: str) -> None:
     """Print a line of text without formatting."""
-    Console(highlight=False, soft_wrap=True, markup=False).print(printable(text))
+    Console(soft_wrap=True).print(Text(printable(text)))
 
 
 def warn(text: str) -> None:
     """Print a line on standard error, as errors and warnings are printed."""
-    Console(highlight=False, soft_wrap=True, markup=False, stderr=True).print(f"quatcast: {one_line(text)}")
+    Console(soft_wrap=True, stderr=True).print(Text(f"quatcast: {one_line(text)}"))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:

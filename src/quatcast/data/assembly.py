@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -12,6 +12,7 @@ from quatcast.data.contents import Contents, Track, join_poses
 from quatcast.data.numbering import UNEVEN, number
 from quatcast.data.options import Options
 from quatcast.data.recording import Recording
+from quatcast.data.rotations import match_signs
 from quatcast.data.style import FileStyle
 from quatcast.data.timing import Timing, insert_missing, measure, resample
 from quatcast.data.wording import counted
@@ -198,8 +199,13 @@ def _even(
             f"uneven times ({timing.sentence()}): resampled to {rate:.6g} Hz; each value is interpolated "
             "between the rows before and after it, and known with the latter"
         )
+        # q and −q are the same orientation; a line between them would lead far away from it.
+        for turns in _orientations(values, tracks):
+            match_signs(turns)
         times, values = resample(times, values, rate, np.diff(number(times)) > 1)
-        values = _normalised(values, tracks)
+        for turns in _orientations(values, tracks):
+            norms = np.linalg.norm(turns, axis=1, keepdims=True)
+            turns /= np.where(norms > 0, norms, np.nan)
         return times, values, rate, timing, contents.style
     if timing.gaps:
         notes.append(
@@ -257,13 +263,10 @@ def _check_gaps(contents: Contents, times: Floats, rate: float) -> None:
         )
 
 
-def _normalised(values: Floats, tracks: list[Track]) -> Floats:
-    """Give interpolated quaternions the norm 1."""
-    start = 0
+def _orientations(values: Floats, tracks: list[Track]) -> Iterator[Floats]:
+    """Yield the quaternions among the values, as views: orientations, and those of poses."""
+    end = 0
     for track in tracks:
-        width = track.values.shape[1]
+        end += track.values.shape[1]
         if track.space in ("orientation", "pose"):
-            part = values[:, start + width - 4 : start + width]
-            part /= np.linalg.norm(part, axis=1, keepdims=True)
-        start += width
-    return values
+            yield values[:, end - 4 : end]

@@ -1,7 +1,7 @@
 """The registry of data sources: the sets of recordings that can be loaded by name.
 
-Any module can add a source of its own with `register_source`. The built-in sources "simulated" and "extmarker" are
-registered in the same way, at the end of the modules that define them.
+Any module can add a source of its own with `register_source`. The built-in sources are registered in the
+same way, at the end of the modules that define them.
 """
 
 from __future__ import annotations

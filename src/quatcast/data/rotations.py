@@ -42,7 +42,9 @@ def quaternions(matrices: Floats) -> Floats:
     best = np.where(np.isnan(diagonal).any(axis=1), 0, np.argmax(np.nan_to_num(diagonal, nan=-1.0), axis=1))
     q = rows[np.arange(len(m)), best]
     q = q / np.linalg.norm(q, axis=1, keepdims=True)
-    return _continuous(q)
+    match_signs(q)
+    seen = q[np.isfinite(q).all(axis=1)]
+    return np.asarray(-q if len(seen) and seen[0, 0] < 0 else q)
 
 
 def norms_of(values: Floats) -> Floats:
@@ -64,13 +66,16 @@ def are_unit(values: Floats) -> bool:
     return bool(len(norms)) and float(np.mean(np.abs(norms - 1.0) <= UNIT_NORM)) >= UNIT_SHARE
 
 
-def _continuous(q: Floats) -> Floats:
-    """Choose the sign of each quaternion so that it is near the one before."""
+def match_signs(q: Floats) -> None:
+    """Choose the sign of each quaternion (rows, 4), in place, so that it is near the last one before it without NaN.
+
+    Examples
+    --------
+    >>> q = np.array([[1.0, 0.0, 0.0, 0.0], [np.nan] * 4, [-0.8, -0.6, 0.0, 0.0]])
+    >>> match_signs(q)
+    >>> q[2]
+    array([ 0.8,  0.6, -0. , -0. ])
+    """
     seen = np.flatnonzero(np.isfinite(q).all(axis=1))
-    if len(seen):
-        products = np.sum(q[seen[1:]] * q[seen[:-1]], axis=1)
-        signs = np.cumprod(np.where(products < 0, -1.0, 1.0))
-        q[seen[1:]] *= signs[:, None]
-        if q[seen[0], 0] < 0:
-            q[seen] *= -1.0
-    return q
+    products = np.sum(q[seen[1:]] * q[seen[:-1]], axis=1)
+    q[seen[1:]] *= np.cumprod(np.where(products < 0, -1.0, 1.0))[:, None]

@@ -29,7 +29,7 @@ class FileStyle:
         The time in the file at which the times of the recording are zero: a whole number of units, or a date in ISO
         8601. It is subtracted when a file is read, because the nanoseconds since 1970 do not fit into a float.
     time_decimals
-        Decimals of a time in the file; None for as many as are needed.
+        Decimals of a time in the file at least; None for as many as are needed.
     header
         Whether the file has a line with the names of the columns; "comment" if this line begins with a number sign.
     time_unit_below

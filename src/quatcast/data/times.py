@@ -36,7 +36,9 @@ UNIT_WORDS = {
 UNIX = (978_307_200.0, 4_102_444_800.0)
 """Seconds since 1970 that are taken for dates: from 2001 to 2100."""
 DIGITS = 20
-"""Most digits of a whole number in a column of times; the nanoseconds since 1970 have 19."""
+"""Most digits of a whole number in a column of times, and most decimals; the nanoseconds since 1970 have 19."""
+NEEDED = 12
+"""Most decimals of a time that is not in the file, such as a third of a minute."""
 SLOWEST, FASTEST = 0.1, 20_000.0
 """Sampling rates in Hz that a column without a unit may have in seconds; others need the unit."""
 
@@ -112,9 +114,9 @@ def convert(cells: Sequence[str], name: str, given: str | None, style: FileStyle
     numbers = [value for value in values if value is not None]
     # Since 1970 a float has a resolution of 0.2 µs at best, so that the origin is subtracted before the conversion.
     start = int(numbers[0]) if numbers and abs(numbers[0]) * Decimal(str(scale)) > 10_000_000 else 0
-    decimals = max((-int(value.as_tuple().exponent) for value in numbers[:100]), default=0)
+    decimals = max((_decimals(value) for value in numbers), default=0)
     seconds = np.array([np.nan if v is None else float((v - start) * Decimal(str(scale))) for v in values])
-    fixed = max(decimals, 0) if unit in ("ms", "us", "ns") or start else None
+    fixed = decimals if unit in ("ms", "us", "ns") or start else None
     made = replace(style, time=name, time_unit=unit, time_origin=str(start) if start else "", time_decimals=fixed)
     if start:
         notes = (*notes, f"{name}: {_origin(float(start * Decimal(str(scale))))}")
@@ -139,6 +141,11 @@ def _decimal(cell: str, row: int, mark: str) -> Decimal | None:
     if not value.is_finite() or value.adjusted() >= DIGITS:
         raise ValueError("expected a time", row)
     return value
+
+
+def _decimals(value: Decimal) -> int:
+    """Return the number of decimals of a time, as far as a file may have them."""
+    return min(max(-int(value.as_tuple().exponent), 0), DIGITS)
 
 
 def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...]]:
@@ -228,25 +235,27 @@ def write_times(seconds: Floats, style: FileStyle) -> list[str]:
     >>> write_times(np.array([0.0, 0.1]), FileStyle(time_unit="ms", time_origin="1700000000000", time_decimals=0))
     ['1700000000000', '1700000000100']
     """
+    scale = Decimal(str(TIME_UNITS.get(style.time_unit, 1.0)))
+    origin = Decimal(0 if style.time_unit == "iso" else style.time_origin or 0)
+    values = seconds.tolist()
+    if style.time_decimals is None and style.time_unit != "iso":
+        texts = [repr(float(Decimal(repr(value)) / scale + origin)) for value in values]
+        return [text.replace(".", style.decimal) for text in texts]
+    # Resampled and missing samples lie between the times of the file, at whole nanoseconds, and may need more decimals.
+    needed = max((_decimals((Decimal(repr(round(value, 9))) / scale).normalize()) for value in values), default=0)
+    decimals = max(style.time_decimals or 0, min(needed, NEEDED))
     if style.time_unit == "iso":
-        return [_date(value, style) for value in seconds.tolist()]
-    scale = Decimal(str(TIME_UNITS[style.time_unit]))
-    origin = Decimal(style.time_origin or 0)
-    if style.time_decimals is None:
-        texts = [repr(float(Decimal(repr(value)) / scale + origin)) for value in seconds.tolist()]
-    else:
-        texts = [f"{Decimal(repr(value)) / scale + origin:.{style.time_decimals}f}" for value in seconds.tolist()]
+        return [_date(value, style.time_origin, decimals) for value in values]
+    texts = [f"{Decimal(repr(value)) / scale + origin:.{decimals}f}" for value in values]
     return [text.replace(".", style.decimal) for text in texts]
 
 
-def _date(value: float, style: FileStyle) -> str:
-    """Return a date in the form of the first date of the file."""
-    first = style.time_origin
+def _date(value: float, first: str, digits: int) -> str:
+    """Return a date or a time of day, like the first one of the file but always with separators."""
     ticks, _ = _nanoseconds(first, 0)
     zone = (match[8] or "") if (match := ISO.fullmatch(first)) else ""
     ticks += round(value * 1e9) + _offset(zone) * 1_000_000_000
     whole, rest = divmod(ticks, 1_000_000_000)
-    digits = style.time_decimals or 0
     rest = round(rest, digits - 9) if digits < 9 else rest
     if rest >= 1_000_000_000:
         whole, rest = whole + 1, 0

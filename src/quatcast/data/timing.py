@@ -145,4 +145,6 @@ def insert_missing(times: Floats, values: Floats, index: Floats) -> tuple[Floats
     at = index.astype(int)
     made = np.full((at[-1] + 1, values.shape[1]), np.nan)
     made[at] = values
-    return np.interp(np.arange(len(made)), at, times), made
+    all_times = np.round(np.interp(np.arange(len(made)), at, times), 9)
+    all_times[at] = times
+    return all_times, made

@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 
 LENGTHS = ("mm", "cm", "m", "um", "µm", "μm", "in", "inch", "ft")
+LENGTH_WORDS = {
+    "meters": "m", "metres": "m", "millimeters": "mm", "millimetres": "mm", "centimeters": "cm", "centimetres": "cm",
+    "micrometers": "µm", "micrometres": "µm", "inches": "in", "feet": "ft",
+}  # fmt: skip
+"""Names of units of length, in lower case → units."""
 ANGLES = ("deg", "°", "degree", "degrees", "rad", "radians")
 TIMES = ("s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns")
 

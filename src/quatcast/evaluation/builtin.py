@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from quatcast.evaluation.catalogue import MAX_DEPTH, Batch, Predictor, RecordingForecaster, register_predictor
-from quatcast.evaluation.protocol import scaling_samples
-from quatcast.forecasting.contract import Forecasts
-from quatcast.forecasting.forecaster import Forecaster
+from quatcast.evaluation.scaled_first import ScaledFirst
 from quatcast.learners import GRU, LMS, QGRU, QLMS, QRNN, RLS, RNN, Learner, Persistence
 from quatcast.safety.recommendation import recommended
 from quatcast.training.losses import MCC
@@ -23,35 +18,9 @@ CLIP = 2.0
 """Largest norm of a gradient, as published."""
 
 
-@dataclass(frozen=True)
-class PublishedProtocol:
-    """A learner that forecasts recordings under the published protocol.
-
-    The scaling is fitted before the first sample, and under causal labels each sample is learnt from before the
-    forecast is made from it.
-    """
-
-    learner: Learner
-    batch: Batch
-    lags: int
-
-    @property
-    def fitted(self) -> int:
-        """Number of samples that the scaling is fitted to, and that forecasts depend on from the first one on."""
-        return 0 if isinstance(self.learner, Persistence) else scaling_samples(self.batch.sampling_rate)
-
-    def run(self, positions: ArrayLike, /) -> Forecasts:
-        """Forecast a recording; the scaling is fitted to its first 30 seconds."""
-        rows, train = np.asarray(positions), scaling_samples(self.batch.sampling_rate)
-        forecaster = Forecaster(
-            self.learner,
-            horizon=self.batch.horizon,
-            lags=self.lags,
-            labels=self.batch.labels,
-            train=train,
-            learn_first=True,
-        )
-        return forecaster.run(rows, training=rows[:train])
+def _published(learner: Learner, batch: Batch, lags: int) -> RecordingForecaster:
+    """Return a learner under the published protocol: with causal labels it learns from a sample, then answers."""
+    return ScaledFirst(learner, batch, {"lags": lags, "labels": batch.labels, "learn_first": True})
 
 
 def _network(kind: type[RNN], batch: Batch) -> RecordingForecaster:
@@ -65,21 +34,21 @@ def _network(kind: type[RNN], batch: Batch) -> RecordingForecaster:
         max_depth=MAX_DEPTH,
         device=batch.device,
     )
-    return PublishedProtocol(learner, batch, batch.common("lags"))
+    return _published(learner, batch, batch.common("lags"))
 
 
 def _linear(kind: type[LMS], batch: Batch) -> RecordingForecaster:
     learner = kind(optimizer=SGD(batch.each("learning_rate"), clip=CLIP), device=batch.device)
-    return PublishedProtocol(learner, batch, batch.common("lags"))
+    return _published(learner, batch, batch.common("lags"))
 
 
 def _rls(batch: Batch) -> RecordingForecaster:
     learner = RLS(forgetting=batch.each("forgetting"), regularization=1.0)
-    return PublishedProtocol(learner, batch, batch.common("lags"))
+    return _published(learner, batch, batch.common("lags"))
 
 
 def _persistence(batch: Batch) -> RecordingForecaster:
-    return PublishedProtocol(Persistence(), batch, 1)
+    return _published(Persistence(), batch, 1)
 
 
 def _recommended(batch: Batch) -> RecordingForecaster:

@@ -5,16 +5,10 @@ They run as they would live, answering before they learn, and under causal label
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from quatcast.evaluation.catalogue import Batch, Predictor, RecordingForecaster, register_predictor
-from quatcast.evaluation.protocol import scaling_samples
-from quatcast.forecasting.contract import Forecasts
-from quatcast.forecasting.forecaster import Forecaster
+from quatcast.evaluation.scaled_first import ScaledFirst
 from quatcast.forecasting.kalman import Kalman, Model
 from quatcast.forecasting.velocity import ConstantVelocity, DampedVelocity
 from quatcast.learners import QELM, Learner, Ridge
@@ -41,33 +35,10 @@ def _memory(batch: Batch) -> float:
     return max(2.0, MEMORY * batch.sampling_rate)
 
 
-@dataclass(frozen=True)
-class Displacements:
-    """A learner that forecasts displacements from the newest sample, with one scale per channel.
-
-    The scaling is fitted before the first sample, as for the predictors of the paper.
-    """
-
-    learner: Learner
-    batch: Batch
-
-    @property
-    def fitted(self) -> int:
-        """Number of samples that the scaling is fitted to, and that forecasts depend on from the first one on."""
-        return scaling_samples(self.batch.sampling_rate)
-
-    def run(self, positions: ArrayLike, /) -> Forecasts:
-        """Forecast a recording; the scaling is fitted to its first 30 seconds."""
-        rows, train = np.asarray(positions), scaling_samples(self.batch.sampling_rate)
-        forecaster = Forecaster(
-            self.learner,
-            horizon=self.batch.horizon,
-            lags=self.batch.common("lags"),
-            target="displacement",
-            scale_by="channel",
-            train=train,
-        )
-        return forecaster.run(rows, training=rows[:train])
+def _displacements(learner: Learner, batch: Batch) -> RecordingForecaster:
+    """Return a learner that forecasts displacements from the newest sample, with one scale per channel."""
+    lags = batch.common("lags")
+    return ScaledFirst(learner, batch, {"lags": lags, "target": "displacement", "scale_by": "channel"})
 
 
 def _refit(batch: Batch) -> int:
@@ -76,12 +47,12 @@ def _refit(batch: Batch) -> int:
 
 
 def _ridge(batch: Batch) -> RecordingForecaster:
-    return Displacements(Ridge(batch.common("regularization"), refit=_refit(batch)), batch)
+    return _displacements(Ridge(batch.common("regularization"), refit=_refit(batch)), batch)
 
 
 def _qelm(batch: Batch) -> RecordingForecaster:
     settings = {name: batch.common(name) for name in ("units", "regularization")}
-    return Displacements(QELM(**settings, refit=_refit(batch), seeds=list(batch.seeds)), batch)
+    return _displacements(QELM(**settings, refit=_refit(batch), seeds=list(batch.seeds)), batch)
 
 
 register_predictor(

@@ -55,10 +55,7 @@ def run_in_space(
     >>> forecasts.positions[-1]
     array([[1., 0., 0., 0.]])
     """
-    if takes_spaces or recording.space in ("position", "vector"):
-        made = forecaster.run(recording.positions if takes_missing else forward_fill(recording.positions))
-        return replace(made, positions=made.positions.reshape(recording.positions.shape))
-    coordinates = Coordinates(recording, filled=not takes_missing)
+    coordinates = Coordinates(recording, filled=not takes_missing, native=takes_spaces)
     made = forecaster.run(coordinates.positions)
     back = coordinates.back(made.positions.reshape(coordinates.positions.shape), made.horizon)
     return replace(made, positions=back)

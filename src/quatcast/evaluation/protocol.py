@@ -27,6 +27,8 @@ TEST = 60.0
 NEAR = 0.01
 """Relative difference between a horizon and its whole samples above which the difference is reported."""
 
+QUICK_SECONDS = 120.0
+"""Seconds to which the quick profile cuts recordings."""
 CUT = "cut to its first"
 """Words with which the note of a recording that was cut begins."""
 

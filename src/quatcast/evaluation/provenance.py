@@ -17,6 +17,8 @@ import quatcast
 
 COMPUTING = ("algebra", "engine", "training", "learners", "forecasting", "safety", "evaluation")
 """Packages that results depend on."""
+ALSO_COMPUTING = ("data/corruption.py",)
+"""Modules elsewhere that results depend on. Recordings have checksums of their own, whatever code has read them."""
 NOT_COMPUTING = ("evaluation/report", "evaluation/store.py", "evaluation/schema.py", "evaluation/provenance.py")
 """Parts of them that results do not depend on."""
 
@@ -64,7 +66,8 @@ def origin(modules: Iterable[str] = ()) -> Origin:
 @cache
 def _library_code() -> str:
     digest, root = hashlib.sha256(), Path(quatcast.__file__).parent
-    for file in sorted(file for package in COMPUTING for file in (root / package).rglob("*.py")):
+    files = [file for package in COMPUTING for file in (root / package).rglob("*.py")]
+    for file in sorted([*files, *(root / name for name in ALSO_COMPUTING)]):
         name = file.relative_to(root).as_posix()
         if not name.startswith(NOT_COMPUTING):
             digest.update(name.encode() + _text(file))

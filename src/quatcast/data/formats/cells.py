@@ -74,7 +74,7 @@ def open_table(path: Path, encoding: str | None = None) -> Rows:
             continue
         if not line.strip():
             continue
-        cells = _split_one(path, number, line, style.delimiter)
+        cells = split_line(path, number, line, style.delimiter)
         if len(cells) > MAX_COLUMNS:
             raise ValueError(f"{path}, line {number}: expected at most {MAX_COLUMNS} columns, got {len(cells)}")
         if _is_data(cells, style):
@@ -99,9 +99,10 @@ def read_rows(path: Path, table: Rows, wanted: list[int], time: int | None) -> R
         try:
             row = [float(cell.replace(",", ".") if comma else cell) for cell in chosen]
         except ValueError:
-            row = [_value(path, number, i, cells[i], table) for i in wanted]
+            row = [math.nan]
         if not all(map(math.isfinite, row)):
-            row = [_value(path, number, i, cells[i], table) for i in wanted]
+            names = table.names if table.has_header else [""] * width
+            row = [number_in(path, number, i, cells[i], names[i], comma=comma) for i in wanted]
         numbers.extend(row)
         table.lines.append(number)
         if time is not None:
@@ -119,18 +120,17 @@ def texts_of(path: Path, table: Rows, at: int) -> list[str]:
     return [cells[at].strip() for _, cells in _cells(path, table) if any(map(str.strip, cells))]
 
 
-def _value(path: Path, number: int, at: int, cell: str, table: Rows) -> float:
-    """Return the value of a cell: NaN if it is missing."""
-    text = cell.strip()
-    if text.lower() in MISSING:
-        return math.nan
+def number_in(path: Path, line: int, at: int, cell: str, name: str = "", *, comma: bool = False) -> float:
+    """Return the number in the cell of a line and column, NaN if it is missing."""
     try:
-        value = float(text.replace(",", ".") if table.style.decimal == "," else text)
+        value = float(cell.replace(",", ".") if comma else cell)
     except ValueError:
+        if cell.strip().lower() in MISSING:
+            return math.nan
         value = math.inf
     if math.isinf(value):
-        where = f"{path}, line {number}, column {at + 1}" + (f" ({table.names[at]})" if table.has_header else "")
-        raise ValueError(f"{where}: expected a finite number or an empty cell, got {clean(text)[:40]!r}")
+        where = f"{path}, line {line}, column {at + 1}" + (f" ({name})" if name else "")
+        raise ValueError(f"{where}: expected a finite number or an empty cell, got {clean(cell.strip())[:40]!r}")
     return value
 
 
@@ -180,10 +180,10 @@ def _header(
             raise ValueError(f"{path}, line {number}: expected {len(cells)} columns as in line {line}, got {width}")
     if comment is not None:
         text = comment[1]
-        cells = _split_one(path, comment[0], text, style.delimiter)
+        cells = split_line(path, comment[0], text, style.delimiter)
         if len(cells) == width and style.delimiter != " ":
             return cells, units, "yes"
-        cells = _split_one(path, comment[0], text.lstrip("#%/ "), style.delimiter)
+        cells = split_line(path, comment[0], text.lstrip("#%/ "), style.delimiter)
         if len(cells) == width:
             return cells, units, "comment"
     return [], units, "no"
@@ -246,7 +246,8 @@ def _separators(sample: list[str]) -> FileStyle:
     return FileStyle(delimiter, "," if comma else ".")
 
 
-def _split_one(path: Path, number: int, line: str, delimiter: str) -> list[str]:
+def split_line(path: Path, number: int, line: str, delimiter: str) -> list[str]:
+    """Return the cells of one line; in a table, where quotes may span lines, use `read_rows`."""
     if delimiter == " ":
         return line.split()
     try:

@@ -5,14 +5,15 @@ Rigid bodies and bones are poses. Quaternions are exported as X, Y, Z, W.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 from quatcast.data.contents import Contents, Track
-from quatcast.data.formats.sections import LENGTHS, numbers
+from quatcast.data.formats.cells import split_line
+from quatcast.data.formats.sections import numbers
 from quatcast.data.options import Options
 from quatcast.data.text import clean, lines_of
+from quatcast.data.units import LENGTH_WORDS
 
 PARTS_OF_BODIES = ("Rigid Body Marker", "Bone Marker")
 """Types of markers that belong to a rigid body or a bone; they are read only if they are asked for."""
@@ -43,7 +44,7 @@ def read(path: Path, options: Options) -> Contents:
     values, lines = numbers(path, rows, names)
     notes: list[str] = []
     rate = _float(settings.get("Export Frame Rate") or settings.get("Capture Frame Rate"))
-    unit = LENGTHS.get(settings.get("Length Units", "").strip().lower(), "")
+    unit = LENGTH_WORDS.get(settings.get("Length Units", "").strip().lower(), "")
     groups = _groups(header, settings.get("Rotation Type", "Quaternion"), notes)
     tracks = []
     for (kind, name, prop), axes in groups.items():
@@ -68,10 +69,7 @@ def read(path: Path, options: Options) -> Contents:
 def _rows(path: Path, options: Options) -> Iterator[tuple[int, list[str]]]:
     for number, line in lines_of(path, options.encoding):
         if line.strip(', "'):
-            try:
-                yield number, next(csv.reader([line]))
-            except csv.Error as error:
-                raise ValueError(f"{path}, line {number}: {error}") from None
+            yield number, split_line(path, number, line, ",")
 
 
 def _padded(header: dict[str, list[str]], key: str) -> list[str]:

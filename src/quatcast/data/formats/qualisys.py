@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from quatcast.data.contents import Contents, Track
-from quatcast.data.formats.sections import numbers
+from quatcast.data.formats.sections import numbers, rate_in
 from quatcast.data.options import Options
 from quatcast.data.rotations import quaternions
 from quatcast.data.text import clean, lines_of
@@ -50,7 +50,7 @@ def read(path: Path, options: Options) -> Contents:
         extra = ["Frame", "Time"] if filled == len(columns) + 2 else []
         rows = _chain(first, rows)
     values, lines = numbers(path, rows, [*extra, *columns])
-    rate = _rate(path, keys)
+    rate = rate_in(path, (keys.get("FREQUENCY") or [""])[0], "after FREQUENCY")
     times = values[:, extra.index("Time")] if "Time" in extra else np.arange(len(values)) / rate
     notes = ["Qualisys exports millimetres"]
     start = len(extra)
@@ -82,16 +82,6 @@ def _keys(rows: Iterator[Row]) -> tuple[dict[str, list[str]], Row | None]:
 def _chain(first: Row, rest: Iterator[Row]) -> Iterator[Row]:
     yield first
     yield from rest
-
-
-def _rate(path: Path, keys: dict[str, list[str]]) -> float:
-    try:
-        rate = float(keys.get("FREQUENCY", [""])[0])
-    except ValueError:
-        rate = 0.0
-    if not 0 < rate < float("inf"):
-        raise ValueError(f"{path}: expected the sampling rate after FREQUENCY, got {keys.get('FREQUENCY')}")
-    return rate
 
 
 def _marker(name: str, at: int, values: Floats, notes: list[str]) -> Track:

@@ -9,12 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from quatcast.data.formats.cells import MISSING
-from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS
+from quatcast.data.formats.cells import number_in
+from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, clean
 from quatcast.typing import Floats
-
-LENGTHS = {"meters": "m", "millimeters": "mm", "centimeters": "cm", "inches": "in", "feet": "ft"}
-"""Names of units in Motive → units."""
 
 
 def numbers(path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequence[str]) -> tuple[Floats, list[int]]:
@@ -30,7 +27,7 @@ def numbers(path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequen
             filled -= 1
         if filled > width:
             raise ValueError(f"{path}, line {line}: expected {width} columns, got {filled}")
-        values.extend(_number(path, line, i, cells[i], names) if i < filled else math.nan for i in range(width))
+        values.extend(number_in(path, line, i, cells[i], names[i]) if i < filled else math.nan for i in range(width))
         lines.append(line)
         if len(values) > MAX_NUMBERS:
             raise ValueError(f"{path}, line {line}: expected at most {MAX_NUMBERS:,} numbers; split the file")
@@ -39,14 +36,12 @@ def numbers(path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequen
     return np.frombuffer(values, dtype=float).reshape(len(lines), width), lines
 
 
-def _number(path: Path, line: int, at: int, cell: str, names: Sequence[str]) -> float:
+def rate_in(path: Path, cell: str, place: str) -> float:
+    """Return the sampling rate in a cell at some place of a header."""
     try:
-        value = float(cell)
+        rate = float(cell)
     except ValueError:
-        if cell.strip().lower() in MISSING:
-            return math.nan
-        value = math.inf
-    if math.isinf(value):
-        where = f"{path}, line {line}, column {at + 1} ({names[at]})"
-        raise ValueError(f"{where}: expected a finite number or an empty cell, got {cell.strip()[:40]!r}")
-    return value
+        rate = 0.0
+    if not 0 < rate < math.inf:
+        raise ValueError(f"{path}: expected the sampling rate {place}, got {clean(cell.strip())[:40]!r}")
+    return rate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,25 +30,6 @@ EULER_ADVICE = (
 )
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Which columns are what.
-
-    Attributes
-    ----------
-    groups
-        The channels.
-    time
-        Number of the column of times, or None.
-    frame
-        Number of a column that counts samples, or None.
-    """
-
-    groups: list[Group]
-    time: int | None = None
-    frame: int | None = None
-
-
 def recognises(head: bytes) -> bool:
     """Tell whether a file may be a text table; asked last, so that any text is."""
     return True
@@ -59,23 +40,21 @@ def read(path: Path, options: Options) -> Contents:
     table = open_table(path, options.encoding)
     notes = list(table.notes)
     names, units = table.names, table.units
-    ignored = _indices(path, names, options.ignore, "ignore")
+    ignored = frozenset(_index(path, names, name, "ignore") for name in options.ignore)
     time = _time_column(path, table, options, ignored, notes)
-    plan = _plan(path, table, options, time, ignored, notes)
-    wanted = sorted(
-        {i for group in plan.groups for i in group.at} | ({plan.frame} if plan.frame is not None else set())
-    )
+    groups, frame = _plan(path, table, options, time, ignored, notes)
+    wanted = sorted({i for group in groups for i in group.at} | ({frame} if frame is not None else set()))
     rows = read_rows(path, table, wanted, time)
     times, style = _times(path, rows, names, time, options, table.style, notes)
     at = {column: i for i, column in enumerate(wanted)}
-    counted = rows.values[:, at[plan.frame]] if plan.frame is not None else None
-    if (clock := times if times is not None else counted) is not None:
-        key = time if time is not None else plan.frame or 0
+    frames = rows.values[:, at[frame]] if frame is not None else None
+    if (clock := times if times is not None else frames) is not None:
+        key = time if time is not None else frame or 0
         refuse_long(path, rows, clock, key, [i for i in range(len(names)) if i not in at and i != time])
-    if times is None and plan.frame is not None and options.rate is not None:
-        times, style = _count(rows.values[:, at[plan.frame]], names[plan.frame], options.rate, style, notes)
+    if times is None and frame is not None and frames is not None and options.rate is not None:
+        times = _count(frames, names[frame], options.rate, notes)
     tracks = []
-    for group in plan.groups:
+    for group in groups:
         values = rows.values[:, [at[i] for i in group.at]]
         tracks.append(_track(path, group, values, names, units, options, notes))
     place = f"column {time + 1} ({names[time]})" if time is not None else ""
@@ -84,15 +63,16 @@ def read(path: Path, options: Options) -> Contents:
 
 def _plan(
     path: Path, table: Rows, options: Options, time: int | None, ignored: frozenset[int], notes: list[str]
-) -> Plan:
+) -> tuple[list[Group], int | None]:
+    """Return the channels, and the number of a column that counts samples, or None."""
     names = table.names
     skip = ignored | ({time} if time is not None else set())
     frame = next((i for i, name in enumerate(names) if name.strip().lower() in ("frame", "frames")), None)
     frame = None if frame in skip else frame
     if options.columns:
-        return Plan(_distinct(names, _given(path, names, options), time), time)
+        return _distinct(names, _given(path, names, options), time), None
     if not table.has_header:
-        return Plan(_by_number(path, table, options, time, skip, notes), time)
+        return _by_number(path, table, options, time, skip, notes), None
     groups = find_groups(names, frozenset(skip))
     free = [i for i in range(len(names)) if i not in skip and names[i].strip().lower() not in NOT_COORDINATES]
     if not groups and options.dimensions and free and len(free) % options.dimensions == 0:
@@ -112,7 +92,7 @@ def _plan(
     rest = [names[i] or f"number {i + 1}" for i in others]
     if rest:
         notes.append(f"ignored columns: {', '.join(rest)}")
-    return Plan(groups, time, frame)
+    return groups, frame
 
 
 def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], options: Options) -> ValueError:
@@ -264,15 +244,13 @@ def _times(
     return column.seconds, made if rows.has_header else replace(made, time="time")
 
 
-def _count(
-    frames: Floats, name: str, rate: float, style: FileStyle, notes: list[str]
-) -> tuple[Floats | None, FileStyle]:
+def _count(frames: Floats, name: str, rate: float, notes: list[str]) -> Floats | None:
     """Return times from a column that counts samples, if it does; then the times show where samples are missing."""
     steps = np.diff(frames)
     if len(steps) and np.isfinite(steps).all() and (steps > 0).all() and np.median(steps) == 1.0:
         notes.append(f"{name}: counts samples, so that skipped numbers are missing samples")
-        return (frames - frames[0]) / rate, style
-    return None, style
+        return np.asarray((frames - frames[0]) / rate)
+    return None
 
 
 def _track(
@@ -329,7 +307,3 @@ def _index(path: Path, names: Sequence[str], given: str, argument: str) -> int:
         return int(given) - 1
     listed = ", ".join(name or str(i + 1) for i, name in enumerate(names[:12]))
     raise ValueError(f"{argument}: expected a column of {path.name} ({listed}), got {given!r}")
-
-
-def _indices(path: Path, names: Sequence[str], given: Sequence[str], argument: str) -> frozenset[int]:
-    return frozenset(_index(path, names, name, argument) for name in given)

@@ -5,13 +5,13 @@ A section has its name, the sampling rate, the names of the markers and of the c
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from quatcast.data.contents import Contents, Track
-from quatcast.data.formats.sections import numbers
+from quatcast.data.formats.cells import split_line
+from quatcast.data.formats.sections import numbers, rate_in
 from quatcast.data.options import Options
 from quatcast.data.text import clean, lines_of
 
@@ -44,6 +44,7 @@ def read(path: Path, options: Options) -> Contents:
             f"{path}: expected rate, names, columns and units in the section Trajectories, got fewer lines"
         )
     (_, rate), (_, markers), (line, axes), (_, units) = (row for row in head if row is not None)
+    frequency = rate_in(path, rate[0], "below Trajectories")
     if [axis.strip().lower() for axis in axes[:2]] != ["frame", "sub frame"]:
         raise ValueError(f"{path}, line {line}: expected the columns Frame and Sub Frame, got {axes[:2]}")
     places = [i for i, name in enumerate(markers) if name.strip()]
@@ -57,7 +58,6 @@ def read(path: Path, options: Options) -> Contents:
         at = (i, i + 1, i + 2)
         name = clean(markers[i])
         tracks.append(Track(name, "position", values[:, at], tuple(f"{name}.{a}" for a in "xyz"), at, unit))
-    frequency = float(rate[0])
     notes.append(f"times are counted from the frames at {frequency:g} Hz")
     return Contents(path, tracks, (values[:, 0] - values[0, 0]) / frequency, lines, rate=frequency, notes=notes)
 
@@ -76,5 +76,4 @@ def _rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[Row]:
     for number, line in lines:
         if not line.strip(" ,;\t"):
             return
-        delimiter = "\t" if "\t" in line else ","
-        yield number, next(csv.reader([line], delimiter=delimiter))
+        yield number, split_line(path, number, line, "\t" if "\t" in line else ",")

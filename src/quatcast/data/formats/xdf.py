@@ -15,7 +15,7 @@ from quatcast.data.headers import find_groups
 from quatcast.data.options import Options
 from quatcast.data.rotations import are_unit
 from quatcast.data.text import clean
-from quatcast.data.units import split_unit
+from quatcast.data.units import LENGTH_WORDS, split_unit
 
 TYPES = {
     "positionx": "x", "positiony": "y", "positionz": "z", "orientationw": "qw", "orientationa": "qw",
@@ -25,7 +25,8 @@ TYPES = {
 """Types of channels in the motion capture convention of LSL → ends of column names."""
 MAX_COMPLAINTS = 5
 """Most warnings of pyxdf that become notes."""
-UNITS = {"meters": "m", "millimeters": "mm", "normalized": "", "quaternion": ""}
+UNITS = LENGTH_WORDS | {"normalized": "", "quaternion": ""}
+"""Names of units in that convention → units."""
 
 
 def recognises(head: bytes) -> bool:

@@ -28,7 +28,7 @@ from quatcast.evaluation.report.static_figures import slug, write_figures
 from quatcast.evaluation.report.tables import Table
 from quatcast.evaluation.report.tolerance import tolerances
 from quatcast.evaluation.store import Store
-from quatcast.evaluation.summary import LABELS, Summary
+from quatcast.evaluation.summary import LABELS, PUBLISHED_HORIZON, Summary
 
 TITLE = "Comparison of forecasters"
 
@@ -185,7 +185,7 @@ class Report:
         if not self.summary.results:
             yield f"<p>There are no test results yet. {self.material.validation_runs:,} validation runs are stored.</p>"
             return
-        reduced = self.about.reduced() if self.about.beside_paper and published.HORIZON in self.summary.horizons else ""
+        reduced = self.about.reduced() if self.about.beside_paper and PUBLISHED_HORIZON in self.summary.horizons else ""
         notes = [text for text in (reduced, *self.about.notes(self.summary), self.summary.assumption()) if text]
         if notes:
             yield f"<ul class='warning'>{''.join(f'<li>{html_text(text)}</li>' for text in notes)}</ul>"

@@ -12,12 +12,9 @@ from pathlib import PurePath
 from typing import Any
 
 from quatcast.data.recording import Recording
-from quatcast.evaluation.protocol import CUT, rounded_horizons
+from quatcast.evaluation.protocol import CUT, QUICK_SECONDS, rounded_horizons
 from quatcast.evaluation.report import published
 from quatcast.evaluation.summary import Summary
-
-QUICK_SECONDS = 120.0
-"""Seconds to which the quick profile cuts recordings."""
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,14 @@ from quatcast.escaping import figure_label
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import distances
 from quatcast.evaluation.records import Trace
+from quatcast.evaluation.report.forecast_panels import STATUS
 from quatcast.evaluation.summary import ALL, LABELS, Summary, fitting_decimals, with_unit
 from quatcast.forecasting.contract import Labels
-from quatcast.safety.status import Status
 from quatcast.training.losses import kernel
 from quatcast.typing import Bools
 
 NEUTRAL = "#8A8A8A"
 DASHES: dict[Labels, str] = {"causal": "solid", "lookahead": "dot"}
-
-STATUS = tuple(status.label for status in Status)
-"""Names of the numbers in the array "status" of a trace."""
 
 
 def lookahead_gap(summary: Summary) -> go.Figure:

@@ -14,10 +14,8 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
-from quatcast.data.recording import Recording
 from quatcast.escaping import embedded_json, figure_label, html_text
-from quatcast.evaluation.report.forecast_panels import ForecastPanels, Panel, forecast_panels
-from quatcast.forecasting.contract import Forecasts
+from quatcast.evaluation.report.forecast_panels import ForecastPanels, Panel
 from quatcast.typing import Floats
 
 PAGE = Template("""<!doctype html>
@@ -44,25 +42,14 @@ h1 { font-size: 1.1rem; margin: 1rem 1rem 0; overflow-wrap: anywhere }</style></
 """)
 
 
-def forecast_figure(recording: Recording, forecasts: Forecasts, title: str = "", predictor: str = "") -> go.Figure:
-    """Draw a recording, its forecasts, persistence, radius, errors and status over a common axis of time.
-
-    The parameters are those of `quatcast.evaluation.report.forecast_panels.forecast_panels`. Long recordings are drawn
-    with the extreme values of short intervals.
+def draw(contents: ForecastPanels) -> go.Figure:
+    """Draw the panels of a forecast with Plotly.
 
     Examples
     --------
-    >>> rows = np.zeros((50, 1, 3))
-    >>> recording = Recording("demo", rows, np.arange(50) / 10, rate=10.0)
-    >>> figure = forecast_figure(recording, Forecasts(rows, np.ones(50), horizon=5, labels="causal", truncated=0))
-    >>> figure.layout.title.text
-    'demo: forecasts 0.5 s ahead, causal labels'
+    >>> draw(ForecastPanels("demo", [Panel("hip.x", "mm", [])])).layout.title.text
+    'demo'
     """
-    return draw(forecast_panels(recording, forecasts, title, predictor))
-
-
-def draw(contents: ForecastPanels) -> go.Figure:
-    """Draw the panels of a forecast with Plotly."""
     panels = contents.panels
     figure = make_subplots(len(panels), 1, shared_xaxes=True, vertical_spacing=0.15 / len(panels))
     named: set[str] = set()

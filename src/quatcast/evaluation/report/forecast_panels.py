@@ -26,6 +26,7 @@ MAX_POINTS = 110_000
 """Most points of all lines of a figure."""
 COLOURS = {"actual": "#333333", "forecast": "#D55E00", "persistence": "#56B4E9", "status": "#009E73"}
 STATUS = tuple(status.label for status in Status)
+"""Names of the numbers that stand for a status."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class ForecastPanels:
     panels: list[Panel] = field(default_factory=list)
 
 
-def forecast_panels(recording: Recording, forecasts: Forecasts, title: str = "", predictor: str = "") -> ForecastPanels:
+def forecast_panels(recording: Recording, forecasts: Forecasts, predictor: str = "") -> ForecastPanels:
     """Return the contents of the figure of a forecast.
 
     Parameters
@@ -76,10 +77,8 @@ def forecast_panels(recording: Recording, forecasts: Forecasts, title: str = "",
         The recording.
     forecasts
         Its forecasts; if there are several runs, the first is drawn.
-    title
-        Title of the figure; by default the recording, the predictor, the horizon and the label rule.
     predictor
-        Name of the predictor.
+        Name of the predictor for the title, which has the recording, the horizon and the label rule too.
 
     Examples
     --------
@@ -107,7 +106,7 @@ def forecast_panels(recording: Recording, forecasts: Forecasts, title: str = "",
         panels.append(Panel(column.label, column.unit, lines, band))
     panels += _errors(recording, positions, still, points)
     panels += _status(recording, forecasts, points)
-    return ForecastPanels(title or _title(recording, forecasts, predictor, len(columns)), panels)
+    return ForecastPanels(_title(recording, forecasts, predictor, len(columns)), panels)
 
 
 def _title(recording: Recording, forecasts: Forecasts, predictor: str, columns: int) -> str:

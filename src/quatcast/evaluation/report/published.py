@@ -8,8 +8,6 @@ CITATION = (
 )
 DATA_SET = "extmarker"
 """Data source of the paper's numbers."""
-HORIZON = 2.0
-"""Horizon of the paper's numbers in seconds."""
 RUNS, CONFIGURATIONS = 300, 500
 """Test runs per recording, and configurations in the grid of a network with correntropy."""
 

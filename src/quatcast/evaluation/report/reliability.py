@@ -12,7 +12,8 @@ from quatcast.evaluation.protocol import TEST, validation_samples
 from quatcast.evaluation.records import Timing, Trace
 from quatcast.evaluation.report import published
 from quatcast.evaluation.report.comparison import words
-from quatcast.evaluation.report.figures import STATUS, within_radius
+from quatcast.evaluation.report.figures import within_radius
+from quatcast.evaluation.report.forecast_panels import STATUS
 from quatcast.evaluation.report.tables import Cell, Column, Number, Table
 from quatcast.evaluation.summary import ALL, LABELS, fitting_decimals, with_unit
 from quatcast.typing import Bools

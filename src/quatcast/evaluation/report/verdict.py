@@ -8,6 +8,7 @@ from typing import NamedTuple
 from quatcast.escaping import html_text
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import Estimate
+from quatcast.evaluation.report.overview import join
 from quatcast.evaluation.summary import ALL, LABELS, RMSE, Summary
 from quatcast.forecasting.contract import Labels
 
@@ -112,7 +113,7 @@ def _best(summary: Summary, rule: Labels) -> str:
     if name == still:
         return f"{text} <b>No predictor is better than {html_text(still)}</b>, the forecast that nothing moves."
     worse = [html_text(other) for other, mean in ranking if mean.mean > rmse]
-    more = f" {_list(worse)} {'is' if len(worse) == 1 else 'are'} worse than {html_text(still)}." if worse else ""
+    more = f" {join(worse)} {'is' if len(worse) == 1 else 'are'} worse than {html_text(still)}." if worse else ""
     return (
         f"{text} Its error is smaller than that of {html_text(still)} ({_amount(summary, rmse)}), the forecast that "
         f"nothing moves, by a factor of {rmse / best.mean:.1f}.{more}"
@@ -160,7 +161,7 @@ def _diverged(summary: Summary) -> str:
     diverged = [result for result in runs if result.diverged]
     if not diverged:
         return f"<b>None of {len(runs):,} test runs diverged.</b>"
-    who = _list(sorted({f"{html_text(result.predictor)} ({LABELS[result.labels]})" for result in diverged}))
+    who = join(sorted({f"{html_text(result.predictor)} ({LABELS[result.labels]})" for result in diverged}))
     verb = "is" if len(diverged) == 1 else "are"
     count = f"<b>{len(diverged):,} of {len(runs):,} test runs diverged</b>"
     return f"{count} and {verb} excluded from the means: {who}."
@@ -176,7 +177,3 @@ def _mean(summary: Summary, mean: Estimate, recordings: int) -> str:
     unit = f"&nbsp;{html_text(summary.unit)}" if summary.unit else ""
     margin = f" <span class='pm'>± {mean.margin:.{decimals}f}</span>" if mean.runs > recordings else ""
     return f"<span class='amount'>{mean.mean:.{decimals}f}{margin}{unit}</span>"
-
-
-def _list(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from quatcast.evaluation.catalogue import Predictor, find_predictor, predictors
+from quatcast.evaluation.protocol import QUICK_SECONDS
 from quatcast.evaluation.records import Configuration
 from quatcast.evaluation.run.recordings import is_source
 
@@ -23,7 +24,7 @@ Grid = dict[str, list[Any]]
 """Setting of a predictor → values to try."""
 
 PROFILES: dict[str, dict[str, Any]] = {
-    "quick": {"seconds": 120.0, "validation_seeds": 2, "test_seeds": 4},
+    "quick": {"seconds": QUICK_SECONDS, "validation_seeds": 2, "test_seeds": 4},
     "standard": {"validation_seeds": 5, "test_seeds": 20},
     "published": {"validation_seeds": 50, "test_seeds": 300},
 }
@@ -209,11 +210,11 @@ def _checked(key: str, value: Any) -> Any:
         case "horizons":
             return sorted(_seconds(key, number) for number in _list(key, value))
         case "rates":
-            return {word: positive(f"{key}.{word}", rate, "number of Hz") for word, rate in _table(key, value).items()}
+            return {word: positive(f"{key}.{word}", rate, "number of Hz") for word, rate in _table(value).items()}
         case "units":
-            return {word: _text(f"{key}.{word}", unit) for word, unit in _table(key, value).items()}
+            return {word: _text(f"{key}.{word}", unit) for word, unit in _table(value).items()}
         case "groups":
-            return {group: _texts(f"{key}.{group}", words) for group, words in _table(key, value).items()}
+            return {group: _texts(f"{key}.{group}", words) for group, words in _table(value).items()}
         case "channels":
             return _texts(key, value)
         case "glitches" | "missing":
@@ -240,7 +241,7 @@ def _texts(key: str, value: Any) -> list[str]:
     return [_text(key, word) for word in _list(key, value)]
 
 
-def _table(key: str, value: Any) -> dict[str, Any]:
+def _table(value: Any) -> dict[str, Any]:
     """Return a table as it is, and a single value as a table that applies to every file."""
     return value if isinstance(value, dict) else {"*": value}
 

@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from quatcast.cli import run
 from quatcast.live.supervisor import parse_config, read_config
 
 SOURCE = {"source": "simulated:"}
@@ -128,7 +129,42 @@ def test_dead_worker_is_started_again_and_all_end_on_sigterm(tmp_path: Path) -> 
     text = (tmp_path / "log").read_text()
     assert code == 2  # because one stream could not run
     assert "given up, because its settings are wrong" in text
-    assert "died with code -9; started again" in text
+    assert "died with code -9, see the lines before; started again" in text
     assert "continued after frame" in text
     assert list((tmp_path / "one").glob("checkpoint-*"))
     assert '"stream": "one"' in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_stream_whose_port_is_in_use_is_started_again(tmp_path: Path) -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        config = tmp_path / "live.toml"
+        config.write_text(f'[streams.one]\nsource = "udp://127.0.0.1:{taken.getsockname()[1]}"\n')
+        command = [sys.executable, "-m", "quatcast", "live", "--config", str(config)]
+        with (tmp_path / "log").open("wb") as log:
+            supervisor = subprocess.Popen(command, stderr=log)
+        try:
+            wait_for(lambda: "started again" in (tmp_path / "log").read_text() or supervisor.poll() is not None)
+            supervisor.send_signal(signal.SIGTERM)
+            assert supervisor.wait(30) == 0
+        finally:
+            supervisor.kill()
+            supervisor.wait()
+    text = (tmp_path / "log").read_text()
+    assert "already in use" in text
+    assert "died with code 1" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("file:missing.csv", 1),
+        ("udp://no-such-host.invalid:5005?token=correct-horse-battery", 1),
+        ("nothing:", 2),
+        ("udp://127.0.0.1:many", 2),
+    ],
+)
+def test_exit_code_of_a_worker_says_whether_its_settings_are_wrong(source: str, code: int) -> None:
+    assert run(["--worker", "live", source]) == code
+    assert run(["live", source]) == 2

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from quatcast.live.settings import LiveSettings
 
 
+WORKER = "--worker"
+"""Hidden option of processes that the supervisor starts: other errors than wrong settings have exit code 1."""
+
+
 class _SourceOrCommand(TyperGroup):
     """A group whose first word may be a command, or else the source of a stream to run."""
 
@@ -154,7 +158,7 @@ def _supervise(config: Path, source: str | None, log: str, context: typer.Contex
         raise ValueError(f"--config: expected no SOURCE beside it, got {source!r}")
     workers = read_config(config)
     plugins = context.find_root().params.get("plugin") or []
-    before = [word for plugin in plugins for word in ("--plugin", plugin)]
+    before = [WORKER, *(word for plugin in plugins for word in ("--plugin", plugin))]
     if failed := asyncio.run(supervise(workers, before, ["--log", log])):
         raise ValueError(f"{config}: {failed} of {len(workers)} streams could not run; see above")
 

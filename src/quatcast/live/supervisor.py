@@ -26,7 +26,8 @@ HEALTHY = 60.0
 PATIENCE = 10.0
 """Seconds that a worker has to end when it is asked to."""
 WRONG_USAGE = 2
-"""Exit code of a worker whose settings are wrong: starting it again would not help."""
+"""Exit code of a worker whose settings are wrong: starting it again would not help. Everything else may pass, such as a
+host name that cannot be resolved, a port in use or a file that is not there yet."""
 
 OPTIONS = {
     "source": str,
@@ -180,7 +181,7 @@ async def _keep_running(worker: Worker, words: Sequence[str], turns: Turns | Non
         if asyncio.get_running_loop().time() - began > HEALTHY:
             delay = FIRST_DELAY
         log.error(
-            "stream %s: process %d died with code %d; started again in %.1f s",
+            "stream %s: process %d died with code %d, see the lines before; started again in %.1f s",
             *(worker.name, process.pid, code, delay),
             extra={"stream": worker.name},
         )

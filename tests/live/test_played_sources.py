@@ -16,6 +16,7 @@ from streams import EPOCH, frame
 from quatcast.cli import run
 from quatcast.live.frames import Frame
 from quatcast.live.journal import read_journal
+from quatcast.live.messages import MAX_MESSAGE
 from quatcast.live.records import frame_line, read_frames
 from quatcast.live.transports import Source, open_source
 from quatcast.live.transports.standard import StdinSource
@@ -71,6 +72,20 @@ def test_standard_input_that_cannot_be_read_ends_the_stream_with_its_error() -> 
     assert len(play(StdinSource("chest", file=io.BytesIO(b"1,2,3\n" * 4)))) == 4
     with pytest.raises(OSError, match="input/output error"):
         play(StdinSource("chest", file=Broken(b"1,2,3\n" * 4)))
+
+
+@pytest.mark.parametrize("beginning", [b"1,2,3", b"x", b" "])
+def test_rest_of_a_line_that_is_too_long_is_no_sample(beginning: bytes) -> None:
+    long = beginning + b" " * 3 * MAX_MESSAGE + b",4,5,6\n"
+    source = StdinSource("chest", file=io.BytesIO(b"1,2,3\n" + long + b"7,8,9\n"))
+    assert [one.values[0, 0] for one in play(source)] == [1, 7]
+    assert source.refused == {"size": 1}
+
+
+def test_standard_input_counts_samples_without_a_checksum() -> None:
+    source = StdinSource("chest", file=io.BytesIO(b"1,2,3\n4,5,6\n"))
+    play(source)
+    assert source.unchecked == 2
 
 
 def record(path: Path, *, timed: bool, numbered: bool) -> Path:

@@ -1,5 +1,6 @@
 """Many streams: workers are started from a file, started again when they die, and end when asked to."""
 
+import asyncio
 import os
 import re
 import signal
@@ -15,7 +16,8 @@ import psutil
 import pytest
 
 from quatcast.cli import run
-from quatcast.live.supervisor import parse_config, read_config
+from quatcast.live.pace import Turns
+from quatcast.live.supervisor import parse_config, read_config, supervise
 
 SOURCE = {"source": "simulated:"}
 
@@ -39,6 +41,14 @@ SOURCE = {"source": "simulated:"}
             {"streams": {"a": {**SOURCE, "port": 80}, "b": {**SOURCE, "port": 80}}},
             "a different port per stream, got 80",
         ),
+        (
+            {"streams": {"a": {**SOURCE, "view": True}, "b": {**SOURCE, "view": True}}},
+            "a different port per stream, got 8765 twice; without one, the view has port 8765",
+        ),
+        (
+            {"streams": {"a": {**SOURCE, "view": True}, "b": {**SOURCE, "view": True, "port": 8765}}},
+            "a different port per stream, got 8765 twice",
+        ),
     ],
 )
 def test_wrong_files_are_refused(content: dict[str, Any], message: str) -> None:
@@ -60,6 +70,23 @@ def test_options_become_words() -> None:
         *("simulated:", "--name", "chest", "--horizon", "0.5,1.0", "--to", "udp://127.0.0.1:1", "--to", "stdout:"),
         *("--act-latency", "0.2"),
     )
+
+
+def test_views_on_different_ports_are_accepted() -> None:
+    ports = [{"view": True}, {"view": True, "port": 0}, {"view": True, "port": 0}, {"view": False}, {}]
+    streams = {f"s{i}": {**SOURCE, **options} for i, options in enumerate(ports)}
+    assert len(parse_config({"streams": streams}, "live.toml")) == 5
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="there are no turns")
+def test_turns_are_those_of_the_cores_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    created: list[int] = []
+    create = Turns.create
+    monkeypatch.setattr(Turns, "create", lambda turns: created.append(turns) or create(turns))
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {3, 5, 7})
+    assert asyncio.run(supervise([])) == 0
+    assert created == [2]
 
 
 def test_broken_toml_names_the_file(tmp_path: Path) -> None:

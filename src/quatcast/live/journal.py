@@ -231,7 +231,7 @@ class Journal:
             self.trouble(f"the file {self.path} is gone: a new one is begun, and a checkpoint is needed")
             self.interrupted = True
             self._close_file()
-            self.failing = not self._attempt(self._open)
+            self._attempt(self._open)
         while self._waiting and self._attempt(lambda: self._write(self._waiting[0])):
             self._waiting.popleft()
         if self.failing and not self._waiting and self._attempt(self._ensure_open):

@@ -113,8 +113,9 @@ def parse_header(data: bytes) -> Header:
     name = text_of(kind)
     if not name or not name.replace("_", "").isalnum() or not name.isascii():
         raise FrameError(f"header: expected the name of a message type, got {kind!r}")
-    if size > (MAX_MESSAGE if name in KINDS else MAX_SKIPPED):
-        raise FrameError(f"header: expected a {name} body of at most {MAX_MESSAGE} bytes, got {size}")
+    limit = MAX_MESSAGE if name in KINDS else MAX_SKIPPED
+    if size > limit:
+        raise FrameError(f"header: expected a {name} body of at most {limit} bytes, got {size}")
     return Header(version, name, text_of(device), stamp / 2**32 if stamp else None, size, check)
 
 

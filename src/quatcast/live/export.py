@@ -260,7 +260,7 @@ def _write_parquet(table: SessionTable, path: Path) -> None:
 
 
 def _xdf_streams(stem: str, tables: Sequence[SessionTable]) -> list[XdfStream]:
-    """Return the frames and the forecasts as streams of numbers; the status is a number, and reasons are markers."""
+    """Return the frames and the forecasts as streams of numbers; the status is a number, and reasons are left out."""
     by_name = {table.name: table for table in tables}
     frames, forecasts = by_name["frames"], by_name["forecasts"]
     places, columns = frames.columns[4:], forecasts.columns

@@ -116,6 +116,28 @@ def test_recording_continues_after_the_last_sample(tmp_path: Path, speed: int, t
     assert play(source) == []
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_lines_that_cannot_be_read_are_counted(tmp_path: Path, whole: bool) -> None:
+    path = record(tmp_path / "journal-000000000001.jsonl", timed=True, numbered=True)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:4], lines[4].replace(b"chest", b"cheat"), *lines[5:-1], lines[-1][:50]]))
+    source = open_source(f"file:{tmp_path if whole else path}?speed=0", "chest")
+    assert len(play(source)) == 18
+    assert source.refused == {"damaged": 2}
+
+
+def test_session_with_characters_of_urls_in_its_name_is_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logging.getLogger("quatcast"), "handlers", [])  # the command sets them
+    monkeypatch.setattr(logging.getLogger("quatcast"), "propagate", False)
+    folder = tmp_path / "day #1? %41"
+    assert run(["live", "simulated:?speed=0&seconds=2", "--rate", "10", "--record", str(folder)]) == 0
+    capsys.readouterr()
+    assert run(["live", "replay", str(folder), "--to", "udp://127.0.0.1:9", "--speed", "0"]) == 0
+    assert "20 samples, 20 forecasts sent" in capsys.readouterr().err
+
+
 def test_endless_simulation_is_not_searched_for_ever() -> None:
     whole = play(open_source("simulated:?speed=0&seconds=5&loss=0.5", "chest"))
     numbers = {one.sequence for one in whole}

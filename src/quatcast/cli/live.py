@@ -187,6 +187,7 @@ def replay(
 ) -> None:
     """Play a session again to sinks or the view; without either, check that its forecasts can be reproduced."""
     import asyncio
+    from urllib.parse import quote
 
     from quatcast.cli.terminal import say
     from quatcast.live.replay import replay_session
@@ -197,7 +198,7 @@ def replay(
         from quatcast.live.run import StreamPlan, ViewAddress, serve
 
         address = ViewAddress(port=port) if view else None
-        plan = StreamPlan(settings, f"file:{session}?speed={speed:g}", tuple(to or ()), view=address)
+        plan = StreamPlan(settings, f"file:{quote(str(session))}?speed={speed:g}", tuple(to or ()), view=address)
         summary = asyncio.run(serve(plan, _tell))
         _tell(f"{summary.frames} samples, {summary.forecasts} forecasts sent")
         return

@@ -155,7 +155,7 @@ class Journal:
         self._waiting: deque[bytes] = deque()
         self._descriptor: int | None = None
         self._closing: deque[int] = deque()
-        self._size = 0
+        self._size, self._named = 0, False
         self._next = 1
 
     def open(self, number: int) -> None:
@@ -177,25 +177,37 @@ class Journal:
                 self._descriptor = os.open(path, flags, 0o644)
             except FileExistsError:
                 continue
-            self.path, self._size = path, 0
+            self.path, self._size, self._named = path, 0, False
             return
         raise OSError(f"{self.folder}: holds too many files of the journal that begin with frame {self._next}")
 
-    def append(self, line: bytes, number: int | None = None) -> bool:
-        """Write a line; `number` is that of the frame if the line holds one. Return whether a new file was begun."""
-        rotated = False
+    def append(self, line: bytes, number: int | None = None, named: Callable[[], bytes] | None = None) -> None:
+        """Write a line.
+
+        Parameters
+        ----------
+        line
+            The line.
+        number
+            Number of the frame, if the line holds one.
+        named
+            Returns the line of the frame with the names of the channels. It is written if it is, or may become, the
+            first frame of a file, so that every file can be read on its own.
+        """
         if number is not None:
             self._next = number
             if self._size >= self.rotate and not self._waiting:
-                rotated = self._attempt(self._open)
+                self._attempt(self._open)
+        if named is not None and not self._named:
+            line = named()
         if self._waiting or not self._attempt(lambda: self._write(line)):
-            self._keep(line)
+            self._keep(line if named is None else named())
+        elif number is not None:
+            self._named = True
         self._next = number + 1 if number is not None else self._next
-        return rotated
 
     def _write(self, line: bytes) -> None:
-        if self._descriptor is None:
-            self._open()
+        self._ensure_open()
         assert self._descriptor is not None
         written = os.write(self._descriptor, line)
         if written < len(line):
@@ -278,7 +290,7 @@ class Journal:
         """Write no more to the file; the next `sync` flushes and closes it, so that the stream need not wait for it."""
         if self._descriptor is not None:
             self._closing.append(self._descriptor)
-            self._descriptor = None
+            self._descriptor, self._named = None, False
         if len(self._closing) > CLOSING:
             self._flush_oldest()
 

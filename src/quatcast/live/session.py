@@ -18,6 +18,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -263,12 +264,9 @@ class Session:
     def record_frame(self, frame: Frame, number: int) -> None:
         """Write a frame to the journal before anything is made of it."""
         named = (frame.names, frame.unit)
-        rotated = self.journal.append(frame_line(frame, number, names=named != self._told), number)
-        if rotated:
-            # A file can be read on its own: the next frame repeats the names.
-            self._told = None
-        else:
-            self._told = named
+        line = frame_line(frame, number, names=named != self._told)
+        self.journal.append(line, number, partial(frame_line, frame, number, names=True))
+        self._told = named
 
     def record_forecast(self, forecast: ForecastFrame, number: int, limit: int | None = None, **marks: bool) -> None:
         """Write a forecast to the journal; see `forecast_line`."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quatcast.algebra.quaternion import rotation_matrix
 from quatcast.live.frames import FrameError
 from quatcast.live.transports.igtl import device_names
 from quatcast.live.transports.igtl_codec import (
@@ -23,7 +24,6 @@ from quatcast.live.transports.igtl_codec import (
     parse_status,
 )
 from quatcast.live.transports.igtl_poses import (
-    matrix_from_quaternion,
     position_content,
     quaternion_from_matrix,
     quaternion_tool,
@@ -226,7 +226,7 @@ def test_rotations_are_those_of_another_library(seed: int) -> None:
     quaternion = pytest.importorskip("quaternion")
     q = np.random.default_rng(seed).normal(size=4) * np.random.default_rng(seed + 1).choice([1e-9, 1], size=4)
     q /= np.linalg.norm(q)
-    matrix = matrix_from_quaternion(q)
+    matrix = rotation_matrix(q)
     np.testing.assert_allclose(matrix, quaternion.as_rotation_matrix(quaternion.quaternion(*q)), atol=1e-12)
     back = quaternion_from_matrix(matrix)
     np.testing.assert_allclose(back * np.sign(back @ q), q, atol=1e-12)

@@ -157,6 +157,7 @@ def test_forecasts_that_were_not_written_are_added_once(tmp_path: Path) -> None:
     for _ in range(3):
         session, pipeline, _ = begin(tmp_path)
         cut(session)
+    assert len(journal_files(tmp_path)) == 4  # one per start
     records = [json.loads(line) for path in tmp_path.glob("journal-*") for line in path.read_bytes().splitlines()]
     numbers = [record["seq"] for record in records if record["type"] == "forecast"]
     assert sorted(numbers) == sorted(set(numbers))

@@ -210,8 +210,8 @@ def export_session(folder: Path, form: str, out: Path) -> list[Path]:
         for table, path in zip(tables, paths, strict=True):
             write(table, path)
     if found.damaged:
-        shown = ", ".join(found.damaged[:3]) + (", …" if len(found.damaged) > 3 else "")
-        log.warning("%s: %d lines of the journal are damaged and left out (%s)", folder, len(found.damaged), shown)
+        damaged = len(found.damaged)
+        log.warning("%s: %d lines of the journal are damaged and left out (%s)", folder, damaged, found.shown())
     return paths
 
 

@@ -89,6 +89,10 @@ class Reading:
     torn: int = 0
     damaged: list[str] = field(default_factory=list)
 
+    def shown(self) -> str:
+        """Return the first damaged lines as text."""
+        return ", ".join(self.damaged[:3]) + (", …" if len(self.damaged) > 3 else "")
+
 
 def read_journal(folder: Path, after: int = 0, found: Reading | None = None) -> Iterator[dict[str, Any]]:
     """Yield the records of a journal in order, leaving out files that hold only frames up to the number `after`.

@@ -69,7 +69,10 @@ OS_ERRORS: dict[type[OSError], str] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 on success, 2 after an error in one line, 130 after an interrupt."""
+    """Run the command line and exit: 0 on success, 2 after an error in one line, 130 after an interrupt.
+
+    In a process of the supervisor of live streams, an error other than wrong settings has exit code 1.
+    """
     startup.end()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 

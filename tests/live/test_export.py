@@ -5,6 +5,7 @@ import csv
 import logging
 import math
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from streams import build_cheap
 
 from quatcast.cli import run
 from quatcast.data import read_csv
+from quatcast.forecasting.spaces import find_space
 from quatcast.live import replay
 from quatcast.live.export import export_session
 from quatcast.live.journal import encode_line, journal_files, read_journal
@@ -24,7 +26,7 @@ from quatcast.live.report import write_report
 from quatcast.live.service import Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
-from quatcast.live.summary import summarise
+from quatcast.live.summary import Truth, summarise
 from quatcast.live.transports import open_source
 
 SETTINGS = LiveSettings(stream="chest", horizon=(0.3,), rate=10.0)
@@ -196,6 +198,19 @@ def test_summary_against_plain_arrays(session: Path, tmp_path: Path) -> None:
     assert "http://" not in page.split("<div", 1)[0]
     for row in scores.rows(summary.names):
         assert all(text in page for text in row)
+
+
+def test_nothing_is_interpolated_over_a_damaged_line(session: Path, tmp_path: Path) -> None:
+    """A target between two samples, one of which cannot be read, has no truth."""
+    truth = Truth(2.5, find_space("position", 10.0))
+    made = [one.forecast for one in islice(read_forecasts(read_journal(session)), 3)]
+    between = truth.sample(made[1], made[2])
+    assert between is not None
+    assert np.allclose(between, (made[1].sample + made[2].sample) / 2, equal_nan=True)
+    assert truth.sample(made[0], made[2]) is None
+    assert truth.sample(None, made[2]) is None
+    whole = Truth(2.0, find_space("position", 10.0)).sample(made[0], made[2])
+    assert np.array_equal(whole, made[2].sample, equal_nan=True)
 
 
 def test_names_are_escaped_in_the_report(session: Path, tmp_path: Path) -> None:

@@ -153,6 +153,13 @@ def test_clock_that_goes_forward_begins_a_new_segment_at_once(shift: float) -> N
     assert taken[-1].samples[-1].time == pytest.approx(frame(59).received, abs=0.01)
 
 
+def test_slow_stream_has_a_missing_sample_where_the_clock_went_forward() -> None:
+    grid = Grid(4.0, "device")
+    run(grid, [frame(i, rate=0.25) for i in range(5)])
+    taken = grid.take(replace(frame(5, rate=0.25), device_time=3620.0))
+    assert [sample.kind for sample in taken.samples] == ["missing", "seen"]
+
+
 @pytest.mark.parametrize("shift", [-3600.0, -4.9, -2.5])
 @pytest.mark.parametrize("numbered", [True, False])
 def test_clock_that_goes_back_begins_a_new_segment_after_some_frames(shift: float, numbered: bool) -> None:

@@ -15,7 +15,7 @@ import pytest
 from network import collect, free_port, made_forecast, run, until
 
 from quatcast.live.transports import igtl, open_sink, open_source
-from quatcast.live.transports.igtl_codec import HEADER, parse_body, parse_header, parse_status
+from quatcast.live.transports.igtl_codec import HEADER, STATUS, Status, parse_body, parse_header, text_of
 from quatcast.live.transports.igtl_codec import pack as pack_message
 from quatcast.live.transports.igtl_poses import read_poses, transform_content
 
@@ -173,6 +173,11 @@ async def read_messages(reader: asyncio.StreamReader, count: int) -> list[tuple[
     return messages
 
 
+def read_status(content: bytes) -> Status:
+    code, subcode, name = STATUS.unpack_from(content)
+    return Status(code, subcode, text_of(name), text_of(content[STATUS.size :]))
+
+
 @pytest.mark.parametrize("status", ["hold", "warming up"])
 def test_hold_sends_status_and_no_transform(status: str) -> None:
     async def main() -> None:
@@ -185,8 +190,8 @@ def test_hold_sends_status_and_no_transform(status: str) -> None:
             messages = await read_messages(reader, 6)
             kinds = [header.kind for header, _ in messages]
             assert kinds == ["STATUS"] * 4 + ["TRANSFORM"] * 2
-            assert parse_status(messages[0][1].content) == (13, 0, status, "no sample for 150 ms")
-            assert parse_status(messages[3][1].content) == (1, 0, "ok", "")
+            assert read_status(messages[0][1].content) == (13, 0, status, "no sample for 150 ms")
+            assert read_status(messages[3][1].content) == (1, 0, "ok", "")
             writer.close()
 
     run(main())

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quatcast.live.frames import FrameError
+from quatcast.algebra.quaternion import rotation_matrix
+from quatcast.live.frames import ChecksumError, FrameError
 from quatcast.live.transports.igtl import device_names
 from quatcast.live.transports.igtl_codec import (
-    ChecksumError,
     Header,
     Status,
     checksum,
@@ -20,10 +20,8 @@ from quatcast.live.transports.igtl_codec import (
     pack_status,
     parse_body,
     parse_header,
-    parse_status,
 )
 from quatcast.live.transports.igtl_poses import (
-    matrix_from_quaternion,
     position_content,
     quaternion_from_matrix,
     quaternion_tool,
@@ -139,7 +137,7 @@ def test_every_changed_byte_of_a_body_is_found(at: int, flip: int) -> None:
         ({"kind": b""}, "name of a message type"),
         ({"size": 2**16 + 1}, "body of at most 65536 bytes"),
         ({"size": 2**40}, "body of at most 65536 bytes"),
-        ({"kind": b"IMAGE", "size": 2**40}, "IMAGE body"),
+        ({"kind": b"IMAGE", "size": 2**40}, "IMAGE body of at most 268435456 bytes"),
     ],
 )
 def test_wrong_headers_are_refused(change: dict[str, object], part: str) -> None:
@@ -173,7 +171,6 @@ def test_contents_have_the_bytes_of_the_specification() -> None:
     assert position_content(np.array([x, y, z, *[np.nan] * 4])) == struct.pack(">3f", x, y, z)
     status = pack_status("chest", 1.0, Status(13, -5, "hold", "no sample"), version=1)[58:]
     assert status == b"\0\x0d" + (-5).to_bytes(8, "big", signed=True) + b"hold".ljust(20, b"\0") + b"no sample\0"
-    assert parse_status(status) == (13, -5, "hold", "no sample")
 
 
 def test_poses_of_all_kinds() -> None:
@@ -226,7 +223,7 @@ def test_rotations_are_those_of_another_library(seed: int) -> None:
     quaternion = pytest.importorskip("quaternion")
     q = np.random.default_rng(seed).normal(size=4) * np.random.default_rng(seed + 1).choice([1e-9, 1], size=4)
     q /= np.linalg.norm(q)
-    matrix = matrix_from_quaternion(q)
+    matrix = rotation_matrix(q)
     np.testing.assert_allclose(matrix, quaternion.as_rotation_matrix(quaternion.quaternion(*q)), atol=1e-12)
     back = quaternion_from_matrix(matrix)
     np.testing.assert_allclose(back * np.sign(back @ q), q, atol=1e-12)

@@ -154,6 +154,27 @@ def test_folder_that_disappears_is_made_again_and_a_checkpoint_asked_for(tmp_pat
     assert "is gone" in told[0]
 
 
+def test_file_that_disappears_while_nothing_can_be_written_does_not_hide_the_end_of_the_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    journal = Journal(tmp_path, told.append)
+    journal.open(1)
+
+    def full(*_: object) -> int:
+        raise OSError(28, "no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        journal.append(encode_line({"type": "event"}))
+    assert journal.path is not None
+    journal.path.unlink()
+    journal.retry()
+    journal.close()
+    assert not journal.failing
+    assert "can be written again; no line was lost" in told[-1]
+
+
 def test_lines_wait_in_memory_while_the_folder_cannot_be_written(tmp_path: Path) -> None:
     """A file stands where the folder should be: nothing can be created, until it is removed."""
     told: list[str] = []

@@ -7,6 +7,7 @@ import logging
 import time
 import uuid
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,29 @@ def test_markers_with_orientations_are_poses() -> None:
     assert layout.split([float(n) for n in range(9)]).tolist() == [[4, 5, 6, 3, 0, 1, 2]]
     with pytest.raises(FrameError, match="expected 9 finite numbers"):
         layout.split([np.inf] * 9)
+
+
+def test_delays_begin_anew_after_a_connection_that_lasted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    source: Any = open_source("lsl://Tracker", "chest")
+    clock = [0.0]
+
+    def lost(info: Any) -> None:
+        clock[0] += 10.0
+        if clock[0] >= 60.0:
+            source._ended.set()
+        raise OSError("the stream has gone")
+
+    monkeypatch.setattr(source, "_pylsl", SimpleNamespace(resolve_byprop=lambda *_: [None]))
+    monkeypatch.setattr(source, "_read", lost)
+    monkeypatch.setattr("quatcast.live.transports.lsl.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr(source._ended, "wait", lambda delay: None)
+    with caplog.at_level(logging.WARNING):
+        source._run()
+    delays = [record.args[-1] for record in caplog.records if isinstance(record.args, tuple)]
+    assert len(delays) == 6
+    assert max(delays) <= 0.2
 
 
 def test_streams_that_are_not_positions_are_refused() -> None:

@@ -16,6 +16,7 @@ from streams import EPOCH, frame
 from quatcast.cli import run
 from quatcast.live.frames import Frame
 from quatcast.live.journal import read_journal
+from quatcast.live.messages import MAX_MESSAGE
 from quatcast.live.records import frame_line, read_frames
 from quatcast.live.transports import Source, open_source
 from quatcast.live.transports.standard import StdinSource
@@ -73,6 +74,20 @@ def test_standard_input_that_cannot_be_read_ends_the_stream_with_its_error() -> 
         play(StdinSource("chest", file=Broken(b"1,2,3\n" * 4)))
 
 
+@pytest.mark.parametrize("beginning", [b"1,2,3", b"x", b" "])
+def test_rest_of_a_line_that_is_too_long_is_no_sample(beginning: bytes) -> None:
+    long = beginning + b" " * 3 * MAX_MESSAGE + b",4,5,6\n"
+    source = StdinSource("chest", file=io.BytesIO(b"1,2,3\n" + long + b"7,8,9\n"))
+    assert [one.values[0, 0] for one in play(source)] == [1, 7]
+    assert source.refused == {"size": 1}
+
+
+def test_standard_input_counts_samples_without_a_checksum() -> None:
+    source = StdinSource("chest", file=io.BytesIO(b"1,2,3\n4,5,6\n"))
+    play(source)
+    assert source.unchecked == 2
+
+
 def record(path: Path, *, timed: bool, numbered: bool) -> Path:
     """Write a journal of 20 frames at 200 Hz, as of a tracker that sends no times or no numbers."""
     lines = []
@@ -99,6 +114,28 @@ def test_recording_continues_after_the_last_sample(tmp_path: Path, speed: int, t
     source = open_source(url, "chest")
     source.resume(whole[-1])
     assert play(source) == []
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_lines_that_cannot_be_read_are_counted(tmp_path: Path, whole: bool) -> None:
+    path = record(tmp_path / "journal-000000000001.jsonl", timed=True, numbered=True)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:4], lines[4].replace(b"chest", b"cheat"), *lines[5:-1], lines[-1][:50]]))
+    source = open_source(f"file:{tmp_path if whole else path}?speed=0", "chest")
+    assert len(play(source)) == 18
+    assert source.refused == {"damaged": 2}
+
+
+def test_session_with_characters_of_urls_in_its_name_is_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logging.getLogger("quatcast"), "handlers", [])  # the command sets them
+    monkeypatch.setattr(logging.getLogger("quatcast"), "propagate", False)
+    folder = tmp_path / "day #1? %41"
+    assert run(["live", "simulated:?speed=0&seconds=2", "--rate", "10", "--record", str(folder)]) == 0
+    capsys.readouterr()
+    assert run(["live", "replay", str(folder), "--to", "udp://127.0.0.1:9", "--speed", "0"]) == 0
+    assert "20 samples, 20 forecasts sent" in capsys.readouterr().err
 
 
 def test_endless_simulation_is_not_searched_for_ever() -> None:

@@ -13,7 +13,9 @@ import pytest
 from streams import build_cheap, frame
 
 from quatcast.live.frames import Frame
+from quatcast.live.journal import Reading, journal_files, read_file
 from quatcast.live.pipeline import Pipeline
+from quatcast.live.records import read_frames
 from quatcast.live.session import Session, checkpoints, is_session, read_settings
 from quatcast.live.settings import LiveSettings
 
@@ -155,6 +157,7 @@ def test_forecasts_that_were_not_written_are_added_once(tmp_path: Path) -> None:
     for _ in range(3):
         session, pipeline, _ = begin(tmp_path)
         cut(session)
+    assert len(journal_files(tmp_path)) == 4  # one per start
     records = [json.loads(line) for path in tmp_path.glob("journal-*") for line in path.read_bytes().splitlines()]
     numbers = [record["seq"] for record in records if record["type"] == "forecast"]
     assert sorted(numbers) == sorted(set(numbers))
@@ -174,6 +177,35 @@ def test_last_frame_is_known_after_starts_without_a_frame(tmp_path: Path) -> Non
         session.close()
         assert recovery.last is not None
         assert recovery.last.sequence == FRAMES[29].sequence
+
+
+@pytest.mark.parametrize("trouble", ["rotation", "cut off", "gone", "restart"])
+def test_every_file_of_the_journal_can_be_read_on_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    session = Session(tmp_path, SETTINGS, print, rotate=1000 if trouble == "rotation" else 10**6)
+    session.recover(Pipeline(SETTINGS, build_cheap))
+    for number in range(1, 6):
+        session.record_frame(frame(number), number)
+    if trouble == "cut off":
+        with monkeypatch.context() as patch:
+            write = os.write
+            patch.setattr(os, "write", lambda descriptor, line: write(descriptor, line[:20]))
+            session.record_frame(frame(6), 6)
+            session.record_frame(frame(7), 7)
+        session.journal.retry()
+    elif trouble == "gone":
+        max(tmp_path.glob("journal-*")).rename(tmp_path / "journal-000000000000.jsonl")
+        session.journal.retry()
+    elif trouble == "restart":
+        session.close()
+        session, *_ = begin(tmp_path)
+    for number in range(8, 12):
+        session.record_frame(frame(number), number)
+    session.close()
+    files = [list(read_frames(read_file(path, Reading()))) for _, path in journal_files(tmp_path)]
+    assert len(files) > 1
+    assert all(one.names == frame(0).names and one.unit == "mm" for frames in files for _, one in frames)
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:

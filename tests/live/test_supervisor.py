@@ -1,5 +1,6 @@
 """Many streams: workers are started from a file, started again when they die, and end when asked to."""
 
+import asyncio
 import os
 import re
 import signal
@@ -14,7 +15,9 @@ from typing import Any
 import psutil
 import pytest
 
-from quatcast.live.supervisor import parse_config, read_config
+from quatcast.cli import run
+from quatcast.live.pace import Turns
+from quatcast.live.supervisor import parse_config, read_config, supervise
 
 SOURCE = {"source": "simulated:"}
 
@@ -38,6 +41,14 @@ SOURCE = {"source": "simulated:"}
             {"streams": {"a": {**SOURCE, "port": 80}, "b": {**SOURCE, "port": 80}}},
             "a different port per stream, got 80",
         ),
+        (
+            {"streams": {"a": {**SOURCE, "view": True}, "b": {**SOURCE, "view": True}}},
+            "a different port per stream, got 8765 twice; without one, the view has port 8765",
+        ),
+        (
+            {"streams": {"a": {**SOURCE, "view": True}, "b": {**SOURCE, "view": True, "port": 8765}}},
+            "a different port per stream, got 8765 twice",
+        ),
     ],
 )
 def test_wrong_files_are_refused(content: dict[str, Any], message: str) -> None:
@@ -59,6 +70,23 @@ def test_options_become_words() -> None:
         *("simulated:", "--name", "chest", "--horizon", "0.5,1.0", "--to", "udp://127.0.0.1:1", "--to", "stdout:"),
         *("--act-latency", "0.2"),
     )
+
+
+def test_views_on_different_ports_are_accepted() -> None:
+    ports = [{"view": True}, {"view": True, "port": 0}, {"view": True, "port": 0}, {"view": False}, {}]
+    streams = {f"s{i}": {**SOURCE, **options} for i, options in enumerate(ports)}
+    assert len(parse_config({"streams": streams}, "live.toml")) == 5
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="there are no turns")
+def test_turns_are_those_of_the_cores_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    created: list[int] = []
+    create = Turns.create
+    monkeypatch.setattr(Turns, "create", lambda turns: created.append(turns) or create(turns))
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {3, 5, 7})
+    assert asyncio.run(supervise([])) == 0
+    assert created == [2]
 
 
 def test_broken_toml_names_the_file(tmp_path: Path) -> None:
@@ -128,7 +156,42 @@ def test_dead_worker_is_started_again_and_all_end_on_sigterm(tmp_path: Path) -> 
     text = (tmp_path / "log").read_text()
     assert code == 2  # because one stream could not run
     assert "given up, because its settings are wrong" in text
-    assert "died with code -9; started again" in text
+    assert "died with code -9, see the lines before; started again" in text
     assert "continued after frame" in text
     assert list((tmp_path / "one").glob("checkpoint-*"))
     assert '"stream": "one"' in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_stream_whose_port_is_in_use_is_started_again(tmp_path: Path) -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        config = tmp_path / "live.toml"
+        config.write_text(f'[streams.one]\nsource = "udp://127.0.0.1:{taken.getsockname()[1]}"\n')
+        command = [sys.executable, "-m", "quatcast", "live", "--config", str(config)]
+        with (tmp_path / "log").open("wb") as log:
+            supervisor = subprocess.Popen(command, stderr=log)
+        try:
+            wait_for(lambda: "started again" in (tmp_path / "log").read_text() or supervisor.poll() is not None)
+            supervisor.send_signal(signal.SIGTERM)
+            assert supervisor.wait(30) == 0
+        finally:
+            supervisor.kill()
+            supervisor.wait()
+    text = (tmp_path / "log").read_text()
+    assert "already in use" in text
+    assert "died with code 1" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("file:missing.csv", 1),
+        ("udp://no-such-host.invalid:5005?token=correct-horse-battery", 1),
+        ("nothing:", 2),
+        ("udp://127.0.0.1:many", 2),
+    ],
+)
+def test_exit_code_of_a_worker_says_whether_its_settings_are_wrong(source: str, code: int) -> None:
+    assert run(["--worker", "live", source]) == code
+    assert run(["live", source]) == 2

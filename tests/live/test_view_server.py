@@ -94,13 +94,13 @@ def test_pages_of_other_sites_get_no_stream():
             hello = json.loads(await own.recv())
         async with connect(address) as program:
             await program.recv()
-        for origin in ("http://evil.example", f"http://127.0.0.1:{view.port + 1}", "null"):
+        for origin in ("http://evil.example", f"http://127.0.0.1:{view.port + 1}", "null", "http://["):
             with pytest.raises(InvalidStatus, match="403"):
                 await connect(address, origin=origin)
         return hello, view.metrics.value("requests_refused")
 
     hello, refused = served(use)
-    assert (hello["type"], hello["version"], refused) == ("hello", 1, 3)
+    assert (hello["type"], hello["version"], refused) == ("hello", 1, 4)
 
 
 def test_a_token_opens_once_and_lives_in_a_cookie():

@@ -46,6 +46,7 @@ def _options(
         list[str] | None,
         typer.Option(help="Module or .py file that registers predictors or data sources; may be repeated."),
     ] = None,
+    worker: Annotated[bool, typer.Option(live.WORKER, hidden=True)] = False,
 ) -> None:
     plugins.load_entry_points()
     for name in plugin or []:
@@ -68,7 +69,10 @@ OS_ERRORS: dict[type[OSError], str] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 on success, 2 after an error in one line, 130 after an interrupt."""
+    """Run the command line and exit: 0 on success, 2 after an error in one line, 130 after an interrupt.
+
+    In a process of the supervisor of live streams, an error other than wrong settings has exit code 1.
+    """
     startup.end()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
@@ -82,6 +86,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    # The supervisor of live streams starts a stream again unless its settings are wrong, which exit code 2 says.
+    surroundings = 1 if live.WORKER in arguments else 2
     try:
         code = get_command(app).main(list(arguments), prog_name="quatcast", standalone_mode=False) or 0
         # Some versions of typer return an exit code after Ctrl-C, others raise.
@@ -91,15 +97,17 @@ def _run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 130)
     except BrokenExecutor:
-        return _fail(f"a worker process died, perhaps for lack of memory{_advice(arguments)}", 2)
+        return _fail(f"a worker process died, perhaps for lack of memory{_advice(arguments)}", surroundings)
     except OSError as error:
-        return _fail(_os_message(error), 2)
-    except (ValueError, ImportError, sqlite3.Error) as error:
+        return _fail(_os_message(error), surroundings)
+    except sqlite3.Error as error:
+        return _fail(str(error), surroundings)
+    except (ValueError, ImportError) as error:
         return _fail(str(error), 2)
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and "out of memory" not in str(error):
             raise
-        return _fail(f"out of memory{_advice(arguments)}", 2)
+        return _fail(f"out of memory{_advice(arguments)}", surroundings)
     except Exception as error:
         # The class of usage errors has moved between versions of typer; all versions have this method.
         message = getattr(error, "format_message", None)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from quatcast.live.settings import LiveSettings
 
 
+WORKER = "--worker"
+"""Hidden option of processes that the supervisor starts: other errors than wrong settings have exit code 1."""
+
+
 class _SourceOrCommand(TyperGroup):
     """A group whose first word may be a command, or else the source of a stream to run."""
 
@@ -154,7 +158,7 @@ def _supervise(config: Path, source: str | None, log: str, context: typer.Contex
         raise ValueError(f"--config: expected no SOURCE beside it, got {source!r}")
     workers = read_config(config)
     plugins = context.find_root().params.get("plugin") or []
-    before = [word for plugin in plugins for word in ("--plugin", plugin)]
+    before = [WORKER, *(word for plugin in plugins for word in ("--plugin", plugin))]
     if failed := asyncio.run(supervise(workers, before, ["--log", log])):
         raise ValueError(f"{config}: {failed} of {len(workers)} streams could not run; see above")
 
@@ -183,6 +187,7 @@ def replay(
 ) -> None:
     """Play a session again to sinks or the view; without either, check that its forecasts can be reproduced."""
     import asyncio
+    from urllib.parse import quote
 
     from quatcast.cli.terminal import say
     from quatcast.live.replay import replay_session
@@ -193,7 +198,7 @@ def replay(
         from quatcast.live.run import StreamPlan, ViewAddress, serve
 
         address = ViewAddress(port=port) if view else None
-        plan = StreamPlan(settings, f"file:{session}?speed={speed:g}", tuple(to or ()), view=address)
+        plan = StreamPlan(settings, f"file:{quote(str(session))}?speed={speed:g}", tuple(to or ()), view=address)
         summary = asyncio.run(serve(plan, _tell))
         _tell(f"{summary.frames} samples, {summary.forecasts} forecasts sent")
         return

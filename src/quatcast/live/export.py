@@ -210,8 +210,8 @@ def export_session(folder: Path, form: str, out: Path) -> list[Path]:
         for table, path in zip(tables, paths, strict=True):
             write(table, path)
     if found.damaged:
-        shown = ", ".join(found.damaged[:3]) + (", …" if len(found.damaged) > 3 else "")
-        log.warning("%s: %d lines of the journal are damaged and left out (%s)", folder, len(found.damaged), shown)
+        damaged = len(found.damaged)
+        log.warning("%s: %d lines of the journal are damaged and left out (%s)", folder, damaged, found.shown())
     return paths
 
 
@@ -260,7 +260,7 @@ def _write_parquet(table: SessionTable, path: Path) -> None:
 
 
 def _xdf_streams(stem: str, tables: Sequence[SessionTable]) -> list[XdfStream]:
-    """Return the frames and the forecasts as streams of numbers; the status is a number, and reasons are markers."""
+    """Return the frames and the forecasts as streams of numbers; the status is a number, and reasons are left out."""
     by_name = {table.name: table for table in tables}
     frames, forecasts = by_name["frames"], by_name["forecasts"]
     places, columns = frames.columns[4:], forecasts.columns

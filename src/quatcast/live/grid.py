@@ -224,7 +224,7 @@ class Grid(State):
     def _restart(self, time: float, frame: Frame, event: str) -> Taken:
         """Begin anew after a step of a clock; the forecaster is told by missing samples."""
         self._count("steps")
-        gap = self._missing(round(FILLED / self.period))
+        gap = self._missing()
         return Taken(gap + self._begin(time, frame), event=f"{event}: a new segment begins")
 
     def _remember(self, time: float, sequence: int | None) -> None:
@@ -283,14 +283,17 @@ class Grid(State):
         if points * self.period > FILLED and points > 2:
             event = f"no sample for {points * self.period:.3g} s"
             self._count("gaps")
-            gap = self._missing(max(round(FILLED / self.period), 1))
+            gap = self._missing()
             self.due, self.before = time, None
         return Taken(gap + self._place(time, values), event=event)
 
-    def _missing(self, points: int) -> list[GridSample]:
-        """Return missing samples at the next points of the grid."""
+    def _missing(self) -> list[GridSample]:
+        """Return missing samples at the next points of the grid, which tell the forecaster of an interruption."""
         assert self.values is not None
-        return [self._point(np.full(self.values.shape, np.nan), "missing") for _ in range(points)]
+        return [
+            self._point(np.full(self.values.shape, np.nan), "missing")
+            for _ in range(max(round(FILLED / self.period), 1))
+        ]
 
     def _place(self, time: float, values: Floats) -> list[GridSample]:
         """Return the points of the grid up to a frame, and let the grid follow it."""

@@ -89,6 +89,10 @@ class Reading:
     torn: int = 0
     damaged: list[str] = field(default_factory=list)
 
+    def shown(self) -> str:
+        """Return the first damaged lines as text."""
+        return ", ".join(self.damaged[:3]) + (", …" if len(self.damaged) > 3 else "")
+
 
 def read_journal(folder: Path, after: int = 0, found: Reading | None = None) -> Iterator[dict[str, Any]]:
     """Yield the records of a journal in order, leaving out files that hold only frames up to the number `after`.
@@ -155,7 +159,7 @@ class Journal:
         self._waiting: deque[bytes] = deque()
         self._descriptor: int | None = None
         self._closing: deque[int] = deque()
-        self._size = 0
+        self._size, self._named = 0, False
         self._next = 1
 
     def open(self, number: int) -> None:
@@ -177,25 +181,37 @@ class Journal:
                 self._descriptor = os.open(path, flags, 0o644)
             except FileExistsError:
                 continue
-            self.path, self._size = path, 0
+            self.path, self._size, self._named = path, 0, False
             return
         raise OSError(f"{self.folder}: holds too many files of the journal that begin with frame {self._next}")
 
-    def append(self, line: bytes, number: int | None = None) -> bool:
-        """Write a line; `number` is that of the frame if the line holds one. Return whether a new file was begun."""
-        rotated = False
+    def append(self, line: bytes, number: int | None = None, named: Callable[[], bytes] | None = None) -> None:
+        """Write a line.
+
+        Parameters
+        ----------
+        line
+            The line.
+        number
+            Number of the frame, if the line holds one.
+        named
+            Returns the line of the frame with the names of the channels. It is written if it is, or may become, the
+            first frame of a file, so that every file can be read on its own.
+        """
         if number is not None:
             self._next = number
             if self._size >= self.rotate and not self._waiting:
-                rotated = self._attempt(self._open)
+                self._attempt(self._open)
+        if named is not None and not self._named:
+            line = named()
         if self._waiting or not self._attempt(lambda: self._write(line)):
-            self._keep(line)
+            self._keep(line if named is None else named())
+        elif number is not None:
+            self._named = True
         self._next = number + 1 if number is not None else self._next
-        return rotated
 
     def _write(self, line: bytes) -> None:
-        if self._descriptor is None:
-            self._open()
+        self._ensure_open()
         assert self._descriptor is not None
         written = os.write(self._descriptor, line)
         if written < len(line):
@@ -231,7 +247,7 @@ class Journal:
             self.trouble(f"the file {self.path} is gone: a new one is begun, and a checkpoint is needed")
             self.interrupted = True
             self._close_file()
-            self.failing = not self._attempt(self._open)
+            self._attempt(self._open)
         while self._waiting and self._attempt(lambda: self._write(self._waiting[0])):
             self._waiting.popleft()
         if self.failing and not self._waiting and self._attempt(self._ensure_open):
@@ -278,7 +294,7 @@ class Journal:
         """Write no more to the file; the next `sync` flushes and closes it, so that the stream need not wait for it."""
         if self._descriptor is not None:
             self._closing.append(self._descriptor)
-            self._descriptor = None
+            self._descriptor, self._named = None, False
         if len(self._closing) > CLOSING:
             self._flush_oldest()
 

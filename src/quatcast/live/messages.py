@@ -285,9 +285,7 @@ def _rows(values: Floats) -> list[list[float | None] | None]:
 
     If every channel is missing, the rows are written out, so that the number of coordinates is not lost.
     """
-    rows: list[list[float | None]] = [
-        [value if math.isfinite(value) else None for value in row] for row in values.tolist()
-    ]
+    rows = [_numbers(row) for row in values]
     seen = [any(value is not None for value in row) for row in rows]
     return [row if known or not any(seen) else None for row, known in zip(rows, seen, strict=True)]
 

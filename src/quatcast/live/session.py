@@ -17,7 +17,8 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,8 @@ class Recovery:
         Number of frames that were taken from the journal.
     missing
         Number of frames of the journal that could not be read.
-    torn, damaged
-        Lines of the journal that were cut off at the end of a file, and other lines that could not be read.
+    reading
+        Lines of the journal that could not be read.
     refused
         Checkpoints that could not be used, and why.
     last
@@ -64,8 +65,7 @@ class Recovery:
     checkpoint: int = 0
     replayed: int = 0
     missing: int = 0
-    torn: int = 0
-    damaged: tuple[str, ...] = ()
+    reading: Reading = field(default_factory=Reading)
     refused: tuple[str, ...] = ()
     last: Frame | None = None
 
@@ -74,11 +74,10 @@ class Recovery:
         said = [f"a checkpoint cannot be used: {why}" for why in self.refused]
         if self.checkpoint or self.replayed:
             said.append(f"continued after frame {self.checkpoint + self.replayed}, {self.replayed} from the journal")
-        if self.torn:
-            said.append(f"{self.torn} lines at the end of a journal file were cut off, as a kill leaves them")
-        if self.damaged:
-            shown = ", ".join(self.damaged[:3]) + (", …" if len(self.damaged) > 3 else "")
-            said.append(f"{len(self.damaged)} lines of the journal are damaged ({shown})")
+        if self.reading.torn:
+            said.append(f"{self.reading.torn} lines at the end of a journal file were cut off, as a kill leaves them")
+        if damaged := self.reading.damaged:
+            said.append(f"{len(damaged)} lines of the journal are damaged ({self.reading.shown()})")
         if self.missing:
             said.append(f"{self.missing} frames are missing in the journal: forecasts go on without them")
         return said
@@ -204,8 +203,10 @@ class Session:
         recovery = Recovery()
         self._load(pipeline, recovery)
         recovery.checkpoint = pipeline.frames
-        self._replay(pipeline, recovery)
+        added = self._replay(pipeline, recovery)
         self.journal.open(pipeline.frames + 1)
+        for line in added:
+            self.journal.append(line)
         return recovery
 
     def _load(self, pipeline: Pipeline, recovery: Recovery) -> None:
@@ -217,17 +218,16 @@ class Session:
             except (ValueError, OSError) as error:
                 recovery.refused += (str(error) if path.name in str(error) else f"{path}: {error}",)
 
-    def _replay(self, pipeline: Pipeline, recovery: Recovery) -> None:
-        """Take in the frames of the journal after the checkpoint, and add the forecasts that it does not hold."""
+    def _replay(self, pipeline: Pipeline, recovery: Recovery) -> list[bytes]:
+        """Take in the frames of the journal after the checkpoint, and return the forecasts that it does not hold."""
         first = pipeline.frames
         known = {
             record["seq"]: (not record.get("unlearnt", False), record.get("limit"))
             for record in read_journal(self.folder, first)
             if record.get("type") == "forecast" and record["n"] > first
         }
-        found = Reading()
         added: list[bytes] = []
-        for number, frame in read_frames(read_journal(self.folder, first, found)):
+        for number, frame in read_frames(read_journal(self.folder, first, recovery.reading)):
             if number <= pipeline.frames:
                 recovery.last = frame
                 continue
@@ -244,11 +244,7 @@ class Session:
                     added.append(forecast_line(made, number, recovered=True))
         if recovery.last is None:
             recovery.last = self._last_frame()
-        recovery.torn, recovery.damaged = found.torn, tuple(found.damaged)
-        if added:
-            self.journal.open(pipeline.frames + 1)
-            for line in added:
-                self.journal.append(line)
+        return added
 
     def _last_frame(self) -> Frame | None:
         """Return the newest frame of the journal; its newest files hold none if the service was stopped before one."""
@@ -263,12 +259,9 @@ class Session:
     def record_frame(self, frame: Frame, number: int) -> None:
         """Write a frame to the journal before anything is made of it."""
         named = (frame.names, frame.unit)
-        rotated = self.journal.append(frame_line(frame, number, names=named != self._told), number)
-        if rotated:
-            # A file can be read on its own: the next frame repeats the names.
-            self._told = None
-        else:
-            self._told = named
+        line = frame_line(frame, number, names=named != self._told)
+        self.journal.append(line, number, partial(frame_line, frame, number, names=True))
+        self._told = named
 
     def record_forecast(self, forecast: ForecastFrame, number: int, limit: int | None = None, **marks: bool) -> None:
         """Write a forecast to the journal; see `forecast_line`."""

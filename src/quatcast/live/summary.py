@@ -216,10 +216,14 @@ class Truth:
         """Number of samples after which the target time has come."""
         return math.ceil(self.steps - 1e-6)
 
-    def sample(self, before: Floats, newest: Floats) -> Floats:
-        """Return the sample at the target time, which may be between the two newest ones."""
+    def sample(self, before: ForecastFrame | None, newest: ForecastFrame) -> Floats | None:
+        """Return the sample at the target time, or None if it is between the newest one and one that is not known."""
         share = 1.0 - (self.after - self.steps)
-        return newest if share > 1 - 1e-6 else interpolate(before, newest, share, self.space.name)
+        if share > 1 - 1e-6:
+            return newest.sample
+        if before is None or before.sequence != newest.sequence - 1:
+            return None
+        return interpolate(before.sample, newest.sample, share, self.space.name)
 
     def compare(self, sample: Floats, forecast: ForecastFrame) -> Floats:
         """Return errors, errors without a forecast, and radii, (3, rows) with the rows of the space."""
@@ -264,8 +268,8 @@ def _score(
         pending.append(one)
         while truth.steps and pending and pending[0].sequence <= one.sequence - truth.after:
             earlier = pending.popleft()
-            if earlier.sequence == one.sequence - truth.after and before is not None:
-                sample = truth.sample(before.sample, one.sample)
+            sample = truth.sample(before, one)
+            if earlier.sequence == one.sequence - truth.after and sample is not None:
                 times.append(one.time)
                 compared.append(truth.compare(sample, earlier))
         before = one

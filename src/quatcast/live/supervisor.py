@@ -15,6 +15,7 @@ from typing import Any
 
 from quatcast.live import systemd
 from quatcast.live.pace import Turns
+from quatcast.live.run import ViewAddress
 from quatcast.live.settings import LiveSettings
 
 log = logging.getLogger("quatcast.live")
@@ -26,7 +27,8 @@ HEALTHY = 60.0
 PATIENCE = 10.0
 """Seconds that a worker has to end when it is asked to."""
 WRONG_USAGE = 2
-"""Exit code of a worker whose settings are wrong: starting it again would not help."""
+"""Exit code of a worker whose settings are wrong: starting it again would not help. Everything else may pass, such as a
+host name that cannot be resolved, a port in use or a file that is not there yet."""
 
 OPTIONS = {
     "source": str,
@@ -124,10 +126,15 @@ def _commas(value: Any) -> str:
 
 def _check_apart(where: str, streams: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse two streams that would write one folder or serve one port."""
-    for key in ("record", "port"):
-        values = [options[key] for options in streams.values() if options.get(key)]
-        if repeated := sorted({str(value) for value in values if values.count(value) > 1}):
-            raise ValueError(f"{where}: expected a different {key} per stream, got {', '.join(repeated)} twice")
+    usual = ViewAddress().port
+    taken = {
+        "record": [options.get("record") for options in streams.values()],
+        "port": [options.get("port", usual if options.get("view") else 0) for options in streams.values()],
+    }
+    for key, values in taken.items():
+        if repeated := sorted({str(value) for value in values if value and values.count(value) > 1}):
+            hint = f"; without one, the view has port {usual}" if repeated == [str(usual)] else ""
+            raise ValueError(f"{where}: expected a different {key} per stream, got {', '.join(repeated)} twice{hint}")
 
 
 async def supervise(workers: Sequence[Worker], before: Sequence[str] = (), after: Sequence[str] = ()) -> int:
@@ -144,8 +151,9 @@ async def supervise(workers: Sequence[Worker], before: Sequence[str] = (), after
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
-    # One core stays free for answers while the streams learn in turn on the others.
-    turns = Turns.create(max(1, (os.cpu_count() or 1) - 1)) if hasattr(os, "memfd_create") else None
+    # One core stays free for answers while the streams learn in turn on the others. Where there is
+    # memfd_create, the system also tells which cores this process may use.
+    turns = Turns.create(max(1, len(os.sched_getaffinity(0)) - 1)) if hasattr(os, "memfd_create") else None
     commands = {worker: [*before, "live", *worker.words, *after] for worker in workers}
     tasks = [asyncio.create_task(_keep_running(worker, commands[worker], turns, stop)) for worker in workers]
     beating = asyncio.create_task(systemd.signs_of_life())
@@ -180,7 +188,7 @@ async def _keep_running(worker: Worker, words: Sequence[str], turns: Turns | Non
         if asyncio.get_running_loop().time() - began > HEALTHY:
             delay = FIRST_DELAY
         log.error(
-            "stream %s: process %d died with code %d; started again in %.1f s",
+            "stream %s: process %d died with code %d, see the lines before; started again in %.1f s",
             *(worker.name, process.pid, code, delay),
             extra={"stream": worker.name},
         )

@@ -7,7 +7,7 @@ schemes with `register_transport`.
 from __future__ import annotations
 
 from quatcast.live.transports import files, igtl, lsl, simulated, standard, tcp, udp, websocket
-from quatcast.live.transports.base import Sink, Source, open_sink, open_source, register_transport, transports
+from quatcast.live.transports.base import Sink, Source, open_sink, open_source, register_transport
 
 __all__ = [
     "Sink",
@@ -21,7 +21,6 @@ __all__ = [
     "simulated",
     "standard",
     "tcp",
-    "transports",
     "udp",
     "websocket",
 ]

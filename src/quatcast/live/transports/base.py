@@ -122,11 +122,6 @@ def register_transport(scheme: str, source: SourceFactory | None = None, sink: S
         _SINKS[scheme] = sink
 
 
-def transports() -> dict[str, tuple[bool, bool]]:
-    """Return the known schemes, and whether each has a source and a sink."""
-    return {scheme: (scheme in _SOURCES, scheme in _SINKS) for scheme in sorted(_SOURCES | _SINKS)}
-
-
 def open_source(url: str, stream: str) -> Source:
     """Return the source of a URL; entering it opens it."""
     parts = urlsplit(url)

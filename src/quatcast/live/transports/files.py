@@ -22,7 +22,7 @@ import numpy as np
 from quatcast.data import Recording, read_csv
 from quatcast.live.clock import now
 from quatcast.live.frames import Frame
-from quatcast.live.journal import decode_line, read_journal
+from quatcast.live.journal import Reading, read_file, read_journal
 from quatcast.live.records import read_frames
 from quatcast.live.transports.base import Source, register_transport
 
@@ -187,17 +187,17 @@ class FileSource(PlayedSource):
         if self._recording is not None:
             yield from recorded_frames(self._recording, self.stream)
         else:
-            records = read_journal(self.path) if self.path.is_dir() else self._lines()
+            found = Reading()
+            records = read_journal(self.path, found=found) if self.path.is_dir() else read_file(self.path, found)
             for _, frame in read_frames(records):
+                self._count(found)
                 yield replace(frame, stream=self.stream)
+            self._count(found)
 
-    def _lines(self) -> Iterator[dict[str, object]]:
-        with self.path.open("rb") as file:
-            for line in file:
-                try:
-                    yield decode_line(line)
-                except ValueError:
-                    self.refused["damaged"] = self.refused.get("damaged", 0) + 1
+    def _count(self, found: Reading) -> None:
+        """Count the lines that could not be read as refused."""
+        if unread := len(found.damaged) + found.torn:
+            self.refused["damaged"] = unread
 
 
 def _recording_spaces(recording: Recording) -> tuple[str, ...]:

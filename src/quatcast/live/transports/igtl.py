@@ -14,7 +14,7 @@ from urllib.parse import SplitResult
 import numpy as np
 
 from quatcast.live.clock import now
-from quatcast.live.frames import ForecastFrame, FrameError
+from quatcast.live.frames import ChecksumError, ForecastFrame, FrameError
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.igtl_codec import (
@@ -23,7 +23,6 @@ from quatcast.live.transports.igtl_codec import (
     PORT,
     STATUS_NOT_READY,
     STATUS_OK,
-    ChecksumError,
     Header,
     Status,
     pack,

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from quatcast.live.frames import FrameError
+from quatcast.live.frames import ChecksumError, FrameError
 from quatcast.live.messages import MAX_MESSAGE
 
 HEADER = struct.Struct(">H12s20sQQQ")
@@ -35,10 +35,6 @@ UTF8 = 106
 """Number of UTF-8 in the registry of character sets, which metadata uses."""
 STATUS_OK, STATUS_NOT_READY = 1, 13
 """Codes of STATUS messages: the device works; it gives no data now."""
-
-
-class ChecksumError(FrameError):
-    """A body that does not match the checksum in its header."""
 
 
 class Header(NamedTuple):
@@ -113,8 +109,9 @@ def parse_header(data: bytes) -> Header:
     name = text_of(kind)
     if not name or not name.replace("_", "").isalnum() or not name.isascii():
         raise FrameError(f"header: expected the name of a message type, got {kind!r}")
-    if size > (MAX_MESSAGE if name in KINDS else MAX_SKIPPED):
-        raise FrameError(f"header: expected a {name} body of at most {MAX_MESSAGE} bytes, got {size}")
+    limit = MAX_MESSAGE if name in KINDS else MAX_SKIPPED
+    if size > limit:
+        raise FrameError(f"header: expected a {name} body of at most {limit} bytes, got {size}")
     return Header(version, name, text_of(device), stamp / 2**32 if stamp else None, size, check)
 
 
@@ -194,21 +191,6 @@ def pack_status(device: str, time: float, status: Status, version: int = 2) -> b
     """Return a STATUS message."""
     content = STATUS.pack(status.code, status.subcode, _ascii(status.name, 20)) + status.message.encode() + b"\0"
     return pack("STATUS", device, time, content, version=version)
-
-
-def parse_status(content: bytes) -> Status:
-    """Read the content of a STATUS message.
-
-    Examples
-    --------
-    >>> message = pack_status("chest", 1.5, Status(STATUS_NOT_READY, 0, "hold", "no sample"), version=1)
-    >>> parse_status(message[58:])
-    Status(code=13, subcode=0, name='hold', message='no sample')
-    """
-    if len(content) < STATUS.size:
-        raise FrameError(f"STATUS: expected at least {STATUS.size} bytes, got {len(content)}")
-    code, subcode, name = STATUS.unpack_from(content)
-    return Status(code, subcode, text_of(name), text_of(content[STATUS.size :]))
 
 
 def text_of(field: bytes) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from quatcast.algebra.quaternion import rotation_matrix
+from quatcast.data.rotations import quaternions
 from quatcast.live.frames import FrameError
 from quatcast.live.transports.igtl_codec import Body, Header, text_of
 from quatcast.typing import Floats
@@ -27,31 +29,8 @@ Pose = tuple[str, Floats]
 """Name of a tool and its pose (7,); NaN if the tool is not seen."""
 
 
-def matrix_from_quaternion(q: Floats) -> Floats:
-    """Return the rotation matrix (3, 3) of a quaternion w, x, y, z; its modulus does not matter.
-
-    Examples
-    --------
-    >>> matrix_from_quaternion(np.array([0.0, 0.0, 0.0, 2.0]))
-    array([[-1.,  0.,  0.],
-           [ 0., -1.,  0.],
-           [ 0.,  0.,  1.]])
-    """
-    w, x, y, z = q / np.linalg.norm(q)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
 def quaternion_from_matrix(matrix: Floats) -> Floats:
     """Return the unit quaternion w, x, y, z with w ≥ 0 of a rotation matrix (3, 3).
-
-    The matrix 4 q qᵀ is known from the rotation matrix. Its row with the largest diagonal element is a multiple of q
-    that is far from zero.
 
     Raises
     ------
@@ -65,18 +44,7 @@ def quaternion_from_matrix(matrix: Floats) -> Floats:
     """
     if not (np.abs(matrix @ matrix.T - np.eye(3)) <= TOLERANCE).all() or np.linalg.det(matrix) < 0:
         raise FrameError(f"TRANSFORM: expected a rotation matrix, got {matrix.tolist()}")
-    (a, b, c), (d, e, f), (g, h, i) = matrix
-    outer = np.array(
-        [
-            [1 + a + e + i, h - f, c - g, d - b],
-            [h - f, 1 + a - e - i, b + d, c + g],
-            [c - g, b + d, 1 - a + e - i, f + h],
-            [d - b, c + g, f + h, 1 - a - e + i],
-        ]
-    )
-    row = outer[np.argmax(np.diag(outer))]
-    q: Floats = row / np.linalg.norm(row)
-    return -q if q[0] < 0 else q
+    return np.asarray(quaternions(matrix[np.newaxis])[0])
 
 
 def read_poses(header: Header, body: Body, oriented: bool) -> list[Pose]:
@@ -182,7 +150,7 @@ def transform_content(pose: Floats) -> bytes:
     OverflowError
         If a number is too large for single precision.
     """
-    rotation = np.eye(3) if np.isnan(pose[3:]).any() else matrix_from_quaternion(pose[3:])
+    rotation = np.eye(3) if np.isnan(pose[3:]).any() else rotation_matrix(pose[3:] / np.linalg.norm(pose[3:]))
     return MATRIX.pack(*rotation.T.ravel(), *pose[:3])
 
 

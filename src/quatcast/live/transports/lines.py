@@ -10,6 +10,7 @@ from quatcast.escaping import one_line
 from quatcast.live.checks import remove_check
 from quatcast.live.frames import ChecksumError, Frame, FrameError
 from quatcast.live.messages import header_names, parse_sample, split_cells
+from quatcast.live.transports.base import Source
 from quatcast.live.transports.endpoint import Endpoint
 
 log = logging.getLogger("quatcast.live")
@@ -71,6 +72,17 @@ class LineRules:
         return not name or name == self.stream
 
 
+class TextSource(Source):
+    """A source whose messages are lines of text, not all of which have a checksum."""
+
+    _rules: LineRules
+
+    @property
+    def unchecked(self) -> int:  # type: ignore[override]
+        """Number of samples that were taken without a checksum."""
+        return self._rules.unchecked
+
+
 @dataclass
 class LineReader:
     """Turns the lines of one connection into frames; counts lines that are refused, and goes on.
@@ -103,26 +115,26 @@ class LineReader:
             return None
         content = remove_check(line)
         if content is None and self.rules.check:
-            self._refuse("checksum", "expected a line with a checksum, because of check=required")
+            self.refuse("checksum", "expected a line with a checksum, because of check=required")
             return None
         first, self._begun = not self._begun, True
         try:
             frame = parse_sample(line if content is None else content, "", received, self.rules.dimensions)
         except ChecksumError as error:
-            self._refuse("checksum", str(error))
+            self.refuse("checksum", str(error))
             return None
         except FrameError as error:
             if not (first and self._read_header(line if content is None else content)):
-                self._refuse("malformed", str(error))
+                self.refuse("malformed", str(error))
             return None
         if not self.rules.admit(frame.stream):
-            self._refuse("stream", f"stream: expected {self.rules.stream!r}, got {frame.stream!r}")
+            self.refuse("stream", f"stream: expected {self.rules.stream!r}, got {frame.stream!r}")
             return None
         self.rules.unchecked += content is None
         names = frame.names or (self.names if len(self.names) == len(frame.values) else ())
         return replace(frame, stream=frame.stream or self.rules.default, names=names)
 
-    def _refuse(self, kind: str, why: str) -> None:
+    def refuse(self, kind: str, why: str) -> None:
         """Count a line that is refused, and say why for the first one of its kind."""
         self.rules.refused[kind] += 1
         if self.rules.refused[kind] == 1:

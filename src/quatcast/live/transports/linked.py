@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, Protocol, Self
 
+from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.transports.base import Sink, Source
 from quatcast.live.transports.endpoint import Endpoint
-from quatcast.live.transports.limits import Inbox, Outbox
+from quatcast.live.transports.limits import Inbox, Outbox, RateLimit
+from quatcast.live.transports.lines import LineReader, TextSource, line_rules
 
 
 class Connections(Protocol):
@@ -63,6 +65,33 @@ class LinkSource(Source):
     def frames(self) -> AsyncIterator[Frame]:
         """Yield the samples as they arrive."""
         return self._inbox.frames()
+
+
+class LineSource(LinkSource, TextSource):
+    """Samples in lines; derived classes yield the messages of a connection.
+
+    Parameters
+    ----------
+    endpoint
+        Where to listen or connect.
+    stream
+        Name of the stream.
+    """
+
+    def __init__(self, endpoint: Endpoint, stream: str) -> None:
+        super().__init__(endpoint)
+        self._rules = line_rules(endpoint, stream, self.refused)
+
+    async def _take(self, messages: AsyncIterator[bytes]) -> None:
+        """Take the samples of one connection, each message with one or more lines."""
+        lines, limit = LineReader(self._rules), RateLimit()
+        async for message in messages:
+            received = now()
+            for line in message.rstrip(b"\n").split(b"\n"):
+                await limit.passes()
+                frame = lines.read(line, received)
+                if frame is not None:
+                    await self._inbox.put(frame)
 
 
 class LinkSink(Sink):

@@ -107,9 +107,12 @@ class LslSource(Source):
             found = self._pylsl.resolve_byprop("name", self.name, 1, 0.5)
             if not found:
                 continue
+            began = time.monotonic()
             try:
                 self._read(found[0])
             except Exception as error:  # whatever a stream contains, the next attempt must come
+                if time.monotonic() - began > backoff.longest:
+                    backoff.reset()
                 delay = backoff.next()
                 log.warning(
                     "lsl://%s: %s; next attempt in %.1f s", self.name, str(error) or type(error).__name__, delay

@@ -18,15 +18,15 @@ from quatcast.live.clock import now
 from quatcast.live.fields import MAX_DIMENSIONS
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
-from quatcast.live.transports.base import Sink, Source, register_transport
+from quatcast.live.transports.base import Sink, register_transport
 from quatcast.live.transports.files import parse_options
-from quatcast.live.transports.lines import LineReader, LineRules
+from quatcast.live.transports.lines import LineReader, LineRules, TextSource
 
 WAITING = 1024
 """Number of samples or forecasts that wait at most."""
 
 
-class StdinSource(Source):
+class StdinSource(TextSource):
     """Samples on standard input, read by a thread so that pipes, files and terminals all work.
 
     Parameters
@@ -49,7 +49,8 @@ class StdinSource(Source):
             raise ValueError(f"stdin, dimensions: expected a number from 1 to {MAX_DIMENSIONS}, got {dimensions:g}")
         self.refused: Counter[str] = Counter()
         self._file = file or sys.stdin.buffer
-        self._reader = LineReader(LineRules(stream, self.refused, int(dimensions)))
+        self._rules = LineRules(stream, self.refused, int(dimensions))
+        self._reader = LineReader(self._rules)
 
     async def __aenter__(self) -> Self:
         """Begin to read."""
@@ -70,12 +71,21 @@ class StdinSource(Source):
         end: Exception | None = None
         try:
             while line := self._file.readline(MAX_MESSAGE + 1):
+                if len(line) > MAX_MESSAGE and not line.endswith(b"\n"):
+                    self._skip(line)
+                    continue
                 frame = self._reader.read(line, now())
                 if frame is not None and not self._put(frame):
                     return
         except Exception as error:
             end = None if self._file.closed else error
         self._put(end)
+
+    def _skip(self, line: bytes) -> None:
+        """Refuse a line that is too long, and read on to its end: the rest of it is not a sample."""
+        self._reader.refuse("size", f"expected a line of at most {MAX_MESSAGE} bytes")
+        while line and not line.endswith(b"\n"):
+            line = self._file.readline(MAX_MESSAGE + 1)
 
     def _put(self, one: Frame | Exception | None) -> bool:
         """Queue a frame or the end, and return whether anybody takes it; a full queue makes the sender wait."""

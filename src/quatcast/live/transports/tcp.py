@@ -15,9 +15,8 @@ from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import forecast_message
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
-from quatcast.live.transports.line_source import LineSource
 from quatcast.live.transports.lines import LINE_OPTIONS
-from quatcast.live.transports.linked import LinkSink, feed_stream
+from quatcast.live.transports.linked import LineSource, LinkSink, feed_stream
 from quatcast.live.transports.links import Links
 
 

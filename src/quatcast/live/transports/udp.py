@@ -19,10 +19,10 @@ from urllib.parse import SplitResult
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
-from quatcast.live.transports.base import Sink, Source, register_transport
+from quatcast.live.transports.base import Sink, register_transport
 from quatcast.live.transports.endpoint import Endpoint, naming, parse_endpoint
 from quatcast.live.transports.limits import Inbox, RateLimit
-from quatcast.live.transports.lines import LINE_OPTIONS, LineReader, line_rules, read_token
+from quatcast.live.transports.lines import LINE_OPTIONS, LineReader, TextSource, line_rules, read_token
 
 MAX_DATAGRAM = 65507
 """Largest payload of a datagram over IPv4."""
@@ -39,7 +39,7 @@ LONGEST_WAIT = 60.0
 _TIMESPEC = struct.Struct("@qq")
 
 
-class UdpSource(Source):
+class UdpSource(TextSource):
     """Samples in datagrams.
 
     The time of arrival is the one at which the system received the datagram, where the system tells it. So it contains
@@ -60,11 +60,6 @@ class UdpSource(Source):
         self._reader = LineReader(self._rules)
         self._limit = RateLimit(burst=UDP_BURST)
         self._socket: socket.socket | None = None
-
-    @property
-    def unchecked(self) -> int:  # type: ignore[override]
-        """Number of samples that were taken without a checksum."""
-        return self._rules.unchecked
 
     async def __aenter__(self) -> Self:
         """Bind the port."""

@@ -23,9 +23,8 @@ from quatcast.live.protection import is_loopback
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, naming, parse_endpoint
 from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS
-from quatcast.live.transports.line_source import LineSource
 from quatcast.live.transports.lines import LINE_OPTIONS
-from quatcast.live.transports.linked import LinkSink
+from quatcast.live.transports.linked import LineSource, LinkSink
 from quatcast.live.transports.links import keep_connected
 from quatcast.live.transports.optional import require
 

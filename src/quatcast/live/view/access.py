@@ -74,7 +74,10 @@ class Access:
         """Whether a request comes from our own page, or from a program, which sends no Origin."""
         if origin is None:
             return True
-        parts = urlsplit(origin)
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
         return parts.scheme in ("http", "https") and bool(host) and parts.netloc.lower() == (host or "").lower()
 
     def allowed(self, *given: str | None) -> bool:

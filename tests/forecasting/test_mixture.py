@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from quatcast import QELM, RLS, Forecaster, Mixture, Persistence, Ridge
+from quatcast import QELM, RLS, ConstantVelocity, Forecaster, Kalman, Mixture, Persistence, Ridge
 from quatcast.data import simulated
 from quatcast.forecasting.contract import ForecasterState, OnlineForecaster
 from quatcast.forecasting.mixture import blend
+from quatcast.forecasting.velocity import LastPosition
 
 
 class Expert:
@@ -342,3 +343,29 @@ def test_a_bad_sample_changes_nothing(truth):
     with pytest.raises(ValueError, match="observed: expected 3 values"):
         mixture.update(truth[100], observed=[True])
     assert pickle.dumps(mixture) == before
+
+
+def test_as_long_as_few_errors_are_known_displacements_are_within_the_range_of_the_signal():
+    """At the start nothing tells that a parabola through the last samples leads nowhere."""
+    time = np.arange(400) / 10
+    wave = np.stack([12 * np.sin(1.6 * time), 3 * np.cos(1.6 * time), 0 * time], axis=-1)[:, None]
+    wave += 0.05 * np.random.default_rng(0).normal(size=wave.shape)
+
+    def worst(**more):
+        made = Mixture([Kalman(50, "acceleration"), LastPosition(50)], memory=100, **more).run(wave).positions
+        return np.linalg.norm(made - wave, axis=-1)[51:120].max()
+
+    assert worst() > 100.0
+    assert worst(farthest=0.7) < 1.7 * 24.7
+
+
+def test_the_limit_of_displacements_ends_when_errors_are_known():
+    line = np.cumsum(np.ones((300, 1, 3)), axis=0)
+    free, limited = (Mixture([ConstantVelocity(20)], memory=50, farthest=f).run(line).positions for f in (None, 0.01))
+    assert (limited[40] != free[40]).any()
+    np.testing.assert_array_equal(limited[100:], free[100:])
+
+
+def test_a_limit_that_allows_nothing_is_refused():
+    with pytest.raises(ValueError, match="farthest"):
+        Mixture([ConstantVelocity(2)], farthest=0.0)

@@ -81,8 +81,8 @@ def test_a_lost_channel_is_degraded_then_hold_then_well_again(calm):
     spoilt = calm.positions[:400].copy()
     spoilt[200:245, 1] = np.nan
     forecasts = Guarded(Repeat(1), rate=10.0, names=("left", "middle", "right")).run(spoilt)
-    # The first quarter of a second is absorbed.
-    assert labels(forecasts, [199, 201, 202, 229, 230, 244]) == ["ok", "ok", "degraded", "degraded", "hold", "hold"]
+    # One sample is absorbed, which is a quarter of the horizon.
+    assert labels(forecasts, [199, 200, 201, 229, 230, 244]) == ["ok", "ok", "degraded", "degraded", "hold", "hold"]
     assert forecasts.reasons[212] == "middle lost for 1.3 s, ends 1.3 s after it is seen again"
     assert forecasts.reasons[235] == "middle lost for 3.6 s, ends 0.5 s after it is seen again"
     assert labels(forecasts, [245, 249]) == ["hold", "hold"]
@@ -106,7 +106,7 @@ def test_implausible_samples_and_a_shift_are_told(calm):
     spoilt[250, 0] += 30.0
     spoilt[300:, 2] += 30.0
     forecasts = Guarded(Repeat(1), rate=10.0).run(spoilt)
-    assert labels(forecasts, [201, 202, 203, 220]) == ["ok", "degraded", "degraded", "ok"]
+    assert labels(forecasts, [200, 201, 202, 203, 220]) == ["ok", "degraded", "degraded", "degraded", "ok"]
     assert forecasts.reasons[202] == "channel 1 implausible for 0.3 s, ends 0.3 s after it is plausible again"
     assert forecasts.reasons[204] == "channel 1 filled in 0.2 s ago, ends in 0.1 s"
     # A single fault is replaced and absorbed.
@@ -198,3 +198,24 @@ def test_goes_on_bit_for_bit_from_a_copy_and_from_a_file(calm, tmp_path, begun):
             np.testing.assert_array_equal(found.position, expected.position)
             np.testing.assert_array_equal(found.radius, expected.radius)
             assert (found.status, found.reason) == (expected.status, expected.reason)
+
+
+def test_a_channel_that_was_never_seen_has_no_forecast(calm):
+    spoilt = calm.positions[:80].copy()
+    spoilt[:50, 1] = np.nan
+    guarded = Guarded(Repeat(2), rate=10.0)
+    made = [guarded.update(row) for row in spoilt]
+    assert np.isnan(made[49].position[1]).all()
+    assert np.isfinite(made[49].position[[0, 2]]).all()
+    assert "channel 2 not seen" in made[49].reason
+    assert np.isfinite(made[50].position).all()
+
+
+def test_a_loss_longer_than_a_quarter_of_the_horizon_is_told(calm):
+    """At a horizon of 2 s, a quarter of a second is absorbed; at one of 0.5 s, one sample."""
+    spoilt = calm.positions[:400].copy()
+    spoilt[300:304, 0] = np.nan
+    for horizon, first in ((20, 302), (5, 301), (1, 301)):
+        forecasts = Guarded(Repeat(horizon), rate=10.0).run(spoilt)
+        told = [t for t in range(300, 304) if "lost" in forecasts.reasons[t]]
+        assert told == list(range(first, 304))

@@ -160,9 +160,12 @@ values = st.one_of(
 @given(arrays(float, st.tuples(st.integers(1, 50), st.just(2), st.just(3)), elements=values))
 @settings(max_examples=60, deadline=None)
 def test_no_numbers_make_it_fail(samples):
-    forecasts = Guarded(Repeat(2), rate=10.0).run(samples)
-    made = np.isfinite(forecasts.positions).all(axis=(-2, -1))
-    assert made[4:].all()
+    forecaster = Repeat(2)
+    horizon, forecasts = forecaster.horizon, Guarded(forecaster, rate=10.0).run(samples)
+    made, accepted = np.isfinite(forecasts.positions).all(axis=-1), ~forecasts.replaced
+    # A channel is forecast once it has been seen.
+    seen = np.logical_or.accumulate(accepted, axis=0)[:-horizon]
+    assert (made[horizon:] == seen)[4:].all()
     assert all(
         (status == Status.OK) == (reason == "")
         for status, reason in zip(forecasts.status, forecasts.reasons, strict=True)

@@ -37,6 +37,8 @@ from quatcast.forecasting.contract import (
 )
 from quatcast.typing import Bools, Counts, Floats
 
+TINY = 1e-300
+"""Prevents a division by zero."""
 NEGLIGIBLE = 1e-9
 """Relative tolerance."""
 ALIKE = 0.9
@@ -117,6 +119,8 @@ class MixtureState(ForecasterState):
         (horizons, K), True for members whose errors are in C.
     count
         (horizons, channels), number of errors so far.
+    low, high
+        (channels, dimensions), range of the samples while errors are few.
     unseen
         (channels,), number of samples in a row in which a channel was not observed.
     age
@@ -130,6 +134,8 @@ class MixtureState(ForecasterState):
     weights: Floats
     joined: Bools
     count: Counts
+    low: Floats
+    high: Floats
     unseen: Counts
     age: int = 0
 
@@ -154,6 +160,10 @@ class Mixture(Combination):
     reweigh
         Number of samples from one computation of the weights to the next, once many errors are known. Every error
         counts.
+    farthest
+        Longest displacement that a member may forecast as long as fewer than `memory` errors are known, in multiples of
+        the range of the signal so far; None for any. Errors that would keep a member from forecasting longer ones have
+        not matured then.
     learn_first
         Weigh the members by the errors of the newest sample before answering. By default the answer comes first.
 
@@ -184,6 +194,7 @@ class Mixture(Combination):
         shrinkage: float | Sequence[float] = 0.1,
         gap: int | None = None,
         reweigh: int = 1,
+        farthest: float | None = None,
         learn_first: bool = False,
     ) -> None:
         super().__init__(members)
@@ -195,7 +206,9 @@ class Mixture(Combination):
         if not isinstance(reweigh, int | np.integer) or reweigh < 1:
             raise ValueError(f"reweigh: expected a positive whole number of samples, got {reweigh!r}")
         self.memory, self.shrinkage, self.gap, self.learn_first = memory, shrinkage, gap, learn_first
-        self.reweigh = int(reweigh)
+        if farthest is not None and not farthest > 0:
+            raise ValueError(f"farthest: expected a positive number, or None, got {farthest!r}")
+        self.reweigh, self.farthest = int(reweigh), farthest
 
     @property
     def weights(self) -> Floats:
@@ -221,6 +234,8 @@ class Mixture(Combination):
             weights=np.full((H, channels, K), 1.0 / K),
             joined=np.zeros((H, K), dtype=bool),
             count=np.zeros((H, channels), dtype=np.int64),
+            low=np.full(shape, np.inf),
+            high=np.full(shape, -np.inf),
             unseen=np.zeros(channels, dtype=np.int64),
         )
 
@@ -231,6 +246,8 @@ class Mixture(Combination):
         usable = np.abs(forecasts) <= LARGEST
         if not usable.all():
             forecasts[~usable] = np.nan
+        if self.farthest is not None and state.count.min() < self.memory:
+            forecasts = self._limited(forecasts, self.farthest, sample, observed)
         state.made.append(forecasts)
         state.sample, state.observed = sample, observed
         self._fade()
@@ -243,6 +260,16 @@ class Mixture(Combination):
         super()._learn(limit)
         if not self.learn_first:
             self._weigh()
+
+    def _limited(self, forecasts: Floats, times: float, sample: Floats, observed: Bools) -> Floats:
+        """Shorten displacements that are longer than several times the range of the signal so far."""
+        state, column = self.state, observed[:, None]
+        state.low = np.where(column, np.minimum(state.low, sample), state.low)
+        state.high = np.where(column, np.maximum(state.high, sample), state.high)
+        moved = forecasts - sample
+        length = np.sqrt(np.sum(moved * moved, axis=-1, keepdims=True))
+        farthest = times * np.sqrt(np.sum((state.high - state.low) ** 2, axis=-1, keepdims=True))
+        return np.where(length > farthest, sample + moved * (farthest / np.maximum(length, TINY)), forecasts)
 
     def _fade(self) -> None:
         """Let the earlier errors of channels that are observed again after a gap count for little."""

@@ -208,6 +208,10 @@ class Guarded(OnlineForecaster):
         if some(gated.still):
             # A channel that has never moved is expected to stay where it is.
             path = np.where(gated.still[:, None], continued, path)
+        never = gated.replaced & (state.tracks[0].judgement.seen == 0)
+        if some(never):
+            # What the gate puts in place of a channel that has never been seen is no forecast.
+            path = np.where(never[:, None], np.nan, path)
         judged = [
             track.judge(gated, continued, position, radius, fault)
             for track, position, radius in zip(state.tracks, path, radii, strict=True)

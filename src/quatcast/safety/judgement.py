@@ -15,8 +15,8 @@ from quatcast.safety.gated import Gated
 from quatcast.safety.status import Status
 from quatcast.typing import Bools, Counts, Floats
 
-ABSORBED = 0.25
-"""Seconds for which a replaced sample does not degrade the forecast: the forecaster absorbs short gaps."""
+ABSORBED, PART = 0.25, 0.25
+"""Seconds, and share of the horizon, for which replaced samples do not degrade the forecast: it absorbs short gaps."""
 LOST = 3.0
 """Seconds after which a lost channel makes the forecast unusable."""
 MOST_LOST = 0.5
@@ -150,6 +150,11 @@ class Judgement(State):
             unexpected=none,
         )
 
+    @property
+    def _absorbed(self) -> float:
+        """Number of replaced samples in a row that do not degrade the forecast, at least one."""
+        return max(1.0, min(ABSORBED * self.rate, PART * self.delay))
+
     # What a sample tells.
 
     def take_errors(self, errors: Floats, radii: Floats) -> None:
@@ -168,7 +173,7 @@ class Judgement(State):
         seen = continued if every(accepted) else np.where(accepted[:, None], continued, np.nan)
         self.low, self.high = np.fmin(self.low, seen), np.fmax(self.high, seen)
         self.since_gap, self.since_shift = self.since_gap + 1, self.since_shift + 1
-        if some(long := gated.lost > ABSORBED * self.rate):
+        if some(long := gated.lost > self._absorbed):
             self.gap, self.since_gap = np.where(long, gated.lost, self.gap), np.where(long, 0, self.since_gap)
         if "shift" in gated.reasons:
             self.since_shift = np.where([reason == "shift" for reason in gated.reasons], 0, self.since_shift)
@@ -249,7 +254,7 @@ class Judgement(State):
         if self.age < self.warmup and self.known.min() >= self.needed:
             what = f"only some experts forecast after {self._seconds(self.age)}"
             return [(what, f"in {self._seconds(self.warmup - self.age)}")]
-        lost = gated.replaced & (self.known < self.needed) & (gated.lost > ABSORBED * self.rate)
+        lost = gated.replaced & (self.known < self.needed) & (gated.lost > self._absorbed)
         if some(lost):
             # No error of a lost channel matures.
             return self._losses(gated, lost, (self.needed - int(self.known[lost].min())) / self.rate)
@@ -297,7 +302,7 @@ class Judgement(State):
         filled = accepted & ~moved & (self.since_gap < lasting)
         reasons: list[Reason] = []
         if some(gated.replaced):
-            long = gated.lost > ABSORBED * self.rate
+            long = gated.lost > self._absorbed
             after = gated.lost[long].max() / self.rate if long.any() else 0.0
             reasons += self._losses(gated, long, min(RECENT, after))
         if some(moved):

@@ -77,7 +77,9 @@ def forecast(
     if horizon > recording.duration:
         raise ValueError(f"--horizon: expected less than the {recording.duration:g} s of {file}, got {horizon:g} s")
     steps = samples_ahead(horizon, recording)
-    _note(rounded_horizons([horizon], [recording]))
+    if rounded := rounded_horizons([horizon], [recording]):
+        _note(rounded)
+        horizon = steps / recording.rate
     _check_length(recording, chosen, horizon)
     names = recording.channels if chosen.takes_spaces else space_of(recording).names(recording.channels)
     batch = Batch([configuration], [seed], steps, recording.rate, rule, device, names, recording.space)

@@ -246,3 +246,43 @@ def test_times_with_a_million_decimals_are_not_written_so(tmp_path):
     write_csv(recording, tmp_path / "again.csv")
     assert (tmp_path / "again.csv").stat().st_size < 1000
     np.testing.assert_array_equal(read(tmp_path / "again.csv").times, [0.0, 0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "fraction", "digits"),
+    [
+        ("sec", "nsec", 9),
+        ("secs", "nsecs", 9),
+        ("Seconds", "Nanoseconds", 9),
+        ("sec", "usec", 6),
+        ("header.stamp.sec", "header.stamp.nanosec", 9),
+        ("field.header.stamp.secs", "field.header.stamp.nsecs", 9),
+        ("stamp_sec", "stamp_nsec", 9),
+        ("seconds", "milliseconds", 3),
+    ],
+)
+def test_seconds_and_their_fractions_are_one_time(seconds, fraction, digits, tmp_path):
+    ticks = [1_700_000_000_900_000_000 + 1_000_000 * i for i in range(300)]
+    rows = [(tick // 10**9, tick % 10**9 // 10 ** (9 - digits), tick) for tick in ticks]
+    body = "".join(f"{whole},{part},{tick % 977},0,0\n" for whole, part, tick in rows)
+    recording = read(table(tmp_path, f"{seconds},{fraction},x,y,z\n{body}"))
+    np.testing.assert_array_equal(recording.times, [(900 + i) / 1000 for i in range(300)])
+    assert f"{seconds}, {fraction}: read as one time" in recording.notes
+    assert not any("ignored" in note for note in recording.notes)
+    write_csv(recording, tmp_path / "again.csv")
+    again = read(tmp_path / "again.csv")
+    np.testing.assert_array_equal(again.times, recording.times)
+    assert f"1700000001.{'0' * digits}," in (tmp_path / "again.csv").read_text()
+
+
+def test_seconds_and_milliseconds_may_be_two_times(tmp_path):
+    body = "".join(f"{i / 10},{100 * i},{i % 7},0,0\n" for i in range(50))
+    recording = read(table(tmp_path, f"seconds,milliseconds,x,y,z\n{body}"))
+    np.testing.assert_allclose(recording.times, np.arange(50) / 10, rtol=1e-12)
+    assert "ignored columns: milliseconds" in recording.notes
+
+
+def test_seconds_without_their_fractions_on_request(tmp_path):
+    body = "".join(f"{i},{i % 5},{i % 7},0,0\n" for i in range(50))
+    path = table(tmp_path, f"sec,nsec,x,y,z\n{body}")
+    np.testing.assert_array_equal(read(path, ignore=["nsec"]).times, np.arange(50.0))

@@ -42,6 +42,9 @@ NEEDED = 12
 SLOWEST, FASTEST = 0.1, 20_000.0
 """Sampling rates in Hz that a column without a unit may have in seconds; others need the unit."""
 
+PAIR = re.compile(r"(?i)(.*?)(n|nano|u|µ|micro|m|milli|)(?:secs?|seconds?)")
+FRACTIONS = {"n": 9, "nano": 9, "u": 6, "µ": 6, "micro": 6, "m": 3, "milli": 3}
+"""Prefix of a unit of fractions of a second → its decimals."""
 ISO = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T ](\d\d):?(\d\d):?(\d\d)(?:[.,](\d+))?\s*(Z|[+-]\d\d:?\d\d)?")
 CLOCK = re.compile(r"(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?")
 
@@ -69,6 +72,39 @@ def _label_and_unit(name: str) -> tuple[str, str]:
     if not unit and (match := re.fullmatch(r"(.+)_([a-zµ]+)", label)) and match[2] in UNIT_WORDS:
         return match[1], match[2]
     return label, unit
+
+
+def fraction_column(names: Sequence[str], time: int) -> int | None:
+    """Return the column with the fractions of the whole seconds in another column, by their names; None if none has.
+
+    Examples
+    --------
+    >>> fraction_column(["header.stamp.sec", "header.stamp.nanosec", "x"], 0)
+    1
+    """
+    seconds = PAIR.fullmatch(names[time].strip())
+    if not seconds or seconds[2] or re.split(r"[\s._:/-]", seconds[1].rstrip(" ._:/-").lower())[-1] not in {"", *NAMES}:
+        return None
+    found = (PAIR.fullmatch(name.strip()) for name in names)
+    return next((i for i, pair in enumerate(found) if pair and pair[2] and pair[1] == seconds[1]), None)
+
+
+def joined(seconds: Sequence[str], fractions: Sequence[str], name: str) -> list[str] | None:
+    """Return times from whole seconds and fractions of a named unit, exactly; None if the cells are something else.
+
+    Examples
+    --------
+    >>> joined(["5", "6", ""], ["70", "0", ""], "nsec")
+    ['5.000000070', '6.000000000', '']
+    """
+    pair = PAIR.fullmatch(name.strip())
+    digits = FRACTIONS[pair[2].lower()] if pair else 0
+    texts = []
+    for whole, part in zip(map(str.strip, seconds), map(str.strip, fractions), strict=True):
+        if whole and part and not (whole.isdecimal() and part.isdecimal() and len(part.lstrip("0")) <= digits):
+            return None
+        texts.append(f"{whole}.{int(part):0{digits}d}" if whole and part else "")
+    return texts
 
 
 def is_time_cell(cell: str) -> bool:

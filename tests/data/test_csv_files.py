@@ -1,4 +1,5 @@
 import re
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -286,3 +287,15 @@ def test_seconds_without_their_fractions_on_request(tmp_path):
     body = "".join(f"{i},{i % 5},{i % 7},0,0\n" for i in range(50))
     path = table(tmp_path, f"sec,nsec,x,y,z\n{body}")
     np.testing.assert_array_equal(read(path, ignore=["nsec"]).times, np.arange(50.0))
+
+
+def test_dates_with_dots_have_the_day_first(tmp_path):
+    moments = [datetime(2024, 12, 1, 23, 59, 55) + timedelta(seconds=i) for i in range(9)]
+    clock = [f"{moment.day}.12.2024 {moment:%H:%M:%S},5" for moment in moments]
+    recording = read(table(tmp_path, "zeit;x;y;z\n" + "".join(f"{text};{i};0;0\n" for i, text in enumerate(clock))))
+    np.testing.assert_array_equal(recording.times, np.arange(9.0))
+    write_csv(recording, tmp_path / "again.csv")
+    assert "\n02.12.2024 00:00:00,5;" in (tmp_path / "again.csv").read_text()
+    np.testing.assert_array_equal(read(tmp_path / "again.csv").times, recording.times)
+    with pytest.raises(ValueError, match=r"line 2.*expected a date, got '1\.13\.2024 23:59:55,5'"):
+        read(table(tmp_path, "zeit;x;y;z\n1.13.2024 23:59:55,5;1;2;3\n"))

@@ -16,6 +16,7 @@ import inspect
 import os
 from collections import deque
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
 import numpy as np
@@ -173,8 +174,7 @@ class State(Checkpointable):
         """Return the fields as they are."""
         # Most fields are arrays and numbers; to call a function for each would take most of the time.
         fields = self.__dict__.copy()
-        inner = {name: _marked(value) for name, value in fields.items() if type(value) not in _IMMUTABLE}
-        return fields, inner
+        return fields, {name: _marked(value) for name, value in fields.items() if type(value) not in _IMMUTABLE}
 
     def rewind(self, mark: Any) -> None:
         """Take the fields back."""
@@ -210,8 +210,8 @@ def _marked(value: Any) -> Any:
         return value, value.mark()
     if isinstance(value, list | tuple):
         # A slice of a named tuple would be a plain tuple.
-        kept = value[:] if isinstance(value, list) else value
-        return kept, [item.mark() for item in value if isinstance(item, Checkpointable)]
+        marks = [item.mark() for item in value if isinstance(item, Checkpointable)]
+        return value[:] if isinstance(value, list) else value, marks
     if isinstance(value, np.random.Generator):
         return value, value.bit_generator.state
     return value, None
@@ -272,6 +272,8 @@ class Snapshot:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write to a file, whole or not at all; what has not been packed is packed on the way."""
+        if not (folder := Path(path).parent).is_dir():
+            raise FileNotFoundError(f"{folder}: there is no such folder")
         self._container.write(path)
 
 

@@ -64,9 +64,7 @@ def _reliability(forecasts: Forecasts, scored: Bools) -> str:
     made = forecasts.status[np.flatnonzero(scored.any(axis=1)) - forecasts.horizon]
     share = float(np.mean(made == Status.OK))
     most = Status(int(np.bincount(made).argmax())).label
-    return (
-        "" if share >= FEW else f"; {share:.0%} of these forecasts have the status ok (most: {most})".replace("%", " %")
-    )
+    return "" if share >= FEW else f"; {100 * share:.0f} % of these forecasts have the status ok (most: {most})"
 
 
 def _start(recording: Recording) -> int:

@@ -16,7 +16,8 @@ import inspect
 import os
 from collections import deque
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 
@@ -30,6 +31,8 @@ _PLAIN = (bool, int, float, str, type(None))
 _GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _LONGEST_RANGE = 1_000_000
 _LONGEST_MESSAGE = 300
+_signatures: dict[type, tuple[str, ...]] = {}
+_annotations: dict[type, dict[str, Any]] = {}
 
 
 class _NotBegun:
@@ -39,6 +42,21 @@ class _NotBegun:
         if instance is None:
             return self
         raise ValueError(f"{type(instance).__name__} has not begun: call begin(...) first")
+
+
+if TYPE_CHECKING:
+    on_class = classmethod
+else:
+
+    class on_class(classmethod):  # noqa: N801
+        """A class method that says so if it is called on an object, which it would leave unchanged."""
+
+        def __get__(self, instance, owner=None):
+            def refuse(*_, **__):
+                name = f"{owner.__name__}.{self.__name__}"
+                raise TypeError(f"{name} returns a new object and leaves this one unchanged: write … = {name}(path)")
+
+            return refuse if instance is not None else super().__get__(None, owner)
 
 
 class Checkpointable:
@@ -90,9 +108,9 @@ class Checkpointable:
         """
         write(path, self)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; the object continues bit for bit.
+    @on_class
+    def load(cls, path: str | os.PathLike[str]) -> Self:  # noqa: N805
+        """Return the object that `save` wrote, which continues bit for bit: `forecaster = Guarded.load(path)`.
 
         Raises
         ------
@@ -156,8 +174,7 @@ class State(Checkpointable):
         """Return the fields as they are."""
         # Most fields are arrays and numbers; to call a function for each would take most of the time.
         fields = self.__dict__.copy()
-        inner = {name: _marked(value) for name, value in fields.items() if type(value) not in _IMMUTABLE}
-        return fields, inner
+        return fields, {name: _marked(value) for name, value in fields.items() if type(value) not in _IMMUTABLE}
 
     def rewind(self, mark: Any) -> None:
         """Take the fields back."""
@@ -165,9 +182,6 @@ class State(Checkpointable):
         for name in _parameters(type(self)):
             value, own = inner.get(name, (fields[name], None))
             setattr(self, name, _rewound(value, own))
-
-
-_signatures: dict[type, tuple[str, ...]] = {}
 
 
 def _parameters(kind: type) -> tuple[str, ...]:
@@ -196,8 +210,8 @@ def _marked(value: Any) -> Any:
         return value, value.mark()
     if isinstance(value, list | tuple):
         # A slice of a named tuple would be a plain tuple.
-        kept = value[:] if isinstance(value, list) else value
-        return kept, [item.mark() for item in value if isinstance(item, Checkpointable)]
+        marks = [item.mark() for item in value if isinstance(item, Checkpointable)]
+        return value[:] if isinstance(value, list) else value, marks
     if isinstance(value, np.random.Generator):
         return value, value.bit_generator.state
     return value, None
@@ -258,6 +272,8 @@ class Snapshot:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write to a file, whole or not at all; what has not been packed is packed on the way."""
+        if not (folder := Path(path).parent).is_dir():
+            raise FileNotFoundError(f"{folder}: there is no such folder")
         self._container.write(path)
 
 
@@ -355,9 +371,6 @@ def _restore(node: dict[str, Any], arrays: dict[int, Array]) -> Any:
         return generator
     items = [_restore(value, arrays) for value in content]
     return {"list": list, "tuple": tuple}[kind](items) if kind != "deque" else deque(items, maxlen=node["maxlen"])
-
-
-_annotations: dict[type, dict[str, Any]] = {}
 
 
 def _hints(kind: type) -> dict[str, Any]:

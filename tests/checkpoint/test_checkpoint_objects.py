@@ -1,5 +1,6 @@
 """Checkpoints: objects, their classes and devices, and the undoing of a step."""
 
+import inspect
 import subprocess
 import sys
 from collections import deque
@@ -90,6 +91,30 @@ def test_another_class_is_refused(tmp_path):
     checkpoint.write(tmp_path / "list", [1, 2])
     with pytest.raises(ValueError, match=r"list: expected a Learner, got a list"):
         Learner.load(tmp_path / "list")
+
+
+class Eager(Holder):
+    @classmethod
+    def load(cls, path):
+        found = super().load(path)
+        found.state = "loaded"
+        return found
+
+
+def test_load_on_an_object_says_what_to_write(tmp_path):
+    """It would return another object, and leave this one as it is."""
+    gate = Gate(10.0)
+    gate.save(tmp_path / "gate")
+    assert hasattr(gate, "load")
+    with pytest.raises(TypeError, match=r"returns a new object.*write … = Gate\.load\(path\)"):
+        gate.load(path=tmp_path / "gate")
+    assert list(inspect.signature(Gate.load).parameters) == ["path"]
+    assert isinstance(inspect.getattr_static(Gate, "load"), classmethod)
+
+
+def test_load_of_a_subclass_may_call_that_of_its_base(tmp_path):
+    Eager(3).save(tmp_path / "eager")
+    assert Eager.load(tmp_path / "eager").state == "loaded"
 
 
 def test_classes_of_one_name_are_told_apart_by_their_module(tmp_path):

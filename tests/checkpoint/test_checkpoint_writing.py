@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checkpoint_tools import Holder
 
 from quatcast import checkpoint
 
@@ -94,3 +95,11 @@ def test_concurrent_writers_never_destroy_a_good_file(tmp_path):
     reader.join()
     assert not failures
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none: there is no such folder"):
+        Holder(3).save(tmp_path / "none" / "file")
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(FileNotFoundError, match=r"taken: there is no such folder"):
+        Holder(3).save(tmp_path / "taken" / "file")

@@ -301,6 +301,20 @@ def test_short_files_are_forecast_from_the_first_seconds(folder: Path, capfd: py
     assert "--horizon: expected less than the 0.4 s of b.csv, got 0.5 s" in capfd.readouterr().err
 
 
+def test_scores_of_forecasts_that_were_not_ok_are_said(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.csv").write_text(table("t,x,y,z", motion(400)))
+    assert run(["forecast", "a.csv", "--horizon", "30", "--figure", "none"]) == 0
+    assert "on; 0 % of these forecasts have the status ok (most: warming up)\n" in capfd.readouterr().out
+    assert run(["forecast", "a.csv", "--horizon", "0.5", *QUICK]) == 0
+    assert "status" not in capfd.readouterr().out
+
+
+def test_files_are_named_after_the_horizon_that_was_computed(folder: Path) -> None:
+    (folder / "a.csv").write_text(table("t,x,y,z", motion()))
+    assert run(["forecast", "a.csv", "--horizon", "0.25", *QUICK]) == 0
+    assert (folder / "a-persistence-causal-0.3s.csv").is_file()
+
+
 def before_each_sample(monkeypatch: pytest.MonkeyPatch, do: Callable[[int], object]) -> list[int]:
     """Let constant velocity do something before each sample, given its number, and return the numbers so far."""
     numbers: list[int] = []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from quatcast.cli import run
+from quatcast.cli.known_faults import suspected_codes, without_known_faults
 from quatcast.data import Recording, read_csv, simulated, write_csv
 
 
@@ -52,3 +53,59 @@ def test_what_cannot_be_understood_is_told_in_one_line(
 ) -> None:
     assert run(["forecast", "spoilt.csv", "--predictor", "LMS", *options]) == 2
     assert capfd.readouterr().err == f"quatcast: {message}\n"
+
+
+def spoilt(code: tuple[float, ...] | None, space: str = "position", step: float = 1e-4) -> Recording:
+    """Breathing around (100, -50, 900), in steps, with a code in 12 samples."""
+    recording = simulated(seconds=65)[0]
+    positions = np.round((recording.positions[:, :1] + [100.0, -50.0, 900.0]) / step) * step
+    if code:
+        positions[20:260:20] = code
+    if space == "pose":
+        positions = np.concatenate([positions, np.tile([1.0, 0.0, 0.0, 0.0], (*positions.shape[:2], 1))], axis=-1)
+    return Recording("a", positions, recording.times, recording.rate, channels=("chest",), space=space)
+
+
+@pytest.mark.parametrize(
+    ("code", "space", "words"),
+    [
+        ((9999.0,) * 3, "position", ("9999, 9999, 9999", "9999")),
+        ((0.0, 0.0, 0.0), "position", ("0, 0, 0", "0")),
+        ((-1e30, 0.0, 0.0), "vector", ("-1e+30, 0, 0", "-1e+30,0,0")),
+        ((9999.0,) * 3, "pose", ("9999, 9999, 9999", "9999")),
+    ],
+)
+def test_codes_for_lost_samples_are_pointed_out(code: tuple[float, ...], space: str, words: tuple[str, str]) -> None:
+    shown, option = words
+    expected = f"12 samples of chest are {shown}, far from all others"
+    recording = spoilt(code, space)
+    assert suspected_codes(recording) == [(expected, option)]
+    assert suspected_codes(without_known_faults(recording, [option], [])) == []
+
+
+def test_ordinary_recordings_have_no_codes() -> None:
+    quiet = [spoilt(None), spoilt(None, step=0.5), spoilt(None, step=5.0), spoilt((104.0, -50.0, 900.0), step=1.0)]
+    quiet += simulated(seconds=30, glitches=0.02)
+    still, steps = np.zeros((300, 1, 3)), np.zeros((300, 1, 3))
+    steps[100:110] = 0.1
+    moved = np.repeat([0.0, 0.0, 500.0], 100)[:, None, None] + np.random.default_rng(0).normal(size=(300, 1, 3))
+    quiet += [Recording("b", x, np.arange(300) / 10, rate=10.0) for x in (still, steps, moved)]
+    turned = np.tile([1.0, 0.0, 0.0, 0.0], (300, 1, 1))
+    quiet.append(Recording("c", turned, np.arange(300) / 10, rate=10.0, space="orientation"))
+    assert [suspected_codes(recording) for recording in quiet] == [[]] * len(quiet)
+
+
+def test_commands_point_codes_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_csv(spoilt((9999.0,) * 3), "a.csv")
+    said = "12 samples of chest are 9999, 9999, 9999, far from all others; if this means lost, "
+    command = ["forecast", "a.csv", "--predictor", "persistence", "--figure", "none"]
+    assert run(command) == 0
+    assert f"note: {said}add --sentinel 9999\n" in capfd.readouterr().err
+    assert run([*command, "--sentinel", "9999"]) == 0
+    assert "samples of" not in capfd.readouterr().err
+    words = ["--predictors", "persistence", "--horizon", "0.5", "--profile", "quick", "--no-report"]
+    assert run(["compare", "a.csv", *words]) == 0
+    assert f"a: {said}clear these cells\n" in capfd.readouterr().err

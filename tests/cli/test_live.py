@@ -107,6 +107,23 @@ def test_session_from_beginning_to_end(tmp_path: Path, capfd: pytest.CaptureFixt
     assert (session / "report.html").is_file()
 
 
+def test_report_of_a_session_has_no_names_if_anonymous(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    session = tmp_path / "session"
+    assert run(["live", SHORT, "--record", str(session), "--rate", "10", "--name", "Mrs Smith"]) == 0
+    assert run(["report", str(session), "--out", str(tmp_path / "named")]) == 0
+    assert "chest" in (tmp_path / "named" / "report.html").read_text()
+    capfd.readouterr()
+    assert run(["report", str(session), "--out", str(tmp_path), "--anonymise"]) == 0
+    for text in (capfd.readouterr().out, (tmp_path / "report.html").read_text()):
+        assert "channel 1" in text
+        assert not any(name in text for name in ("Mrs Smith", "chest", "abdomen"))
+    assert run(["report", str(session), "--out", str(tmp_path), "--title", "Two <people>"]) == 0
+    assert "<h1>Two &lt;people&gt;</h1>" in (tmp_path / "report.html").read_text()
+    for words in (["--tolerance", "abc"], ["--tolerance", "2mm"], ["--figures"]):
+        assert run(["report", str(session), *words]) == 2
+        assert f"{words[0]}: {session} is a live session" in capfd.readouterr().err
+
+
 def test_csv_lines_on_standard_input(tmp_path: Path) -> None:
     text = "time,hip.x,hip.y,hip.z\n" + "".join(f"{i / 10},{i},0,0\n" for i in range(30))
     words = [*COMMAND, "stdin:", "--to", "stdout:", "--rate", "10"]

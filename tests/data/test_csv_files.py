@@ -1,4 +1,5 @@
 import re
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -246,3 +247,55 @@ def test_times_with_a_million_decimals_are_not_written_so(tmp_path):
     write_csv(recording, tmp_path / "again.csv")
     assert (tmp_path / "again.csv").stat().st_size < 1000
     np.testing.assert_array_equal(read(tmp_path / "again.csv").times, [0.0, 0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "fraction", "digits"),
+    [
+        ("sec", "nsec", 9),
+        ("secs", "nsecs", 9),
+        ("Seconds", "Nanoseconds", 9),
+        ("sec", "usec", 6),
+        ("header.stamp.sec", "header.stamp.nanosec", 9),
+        ("field.header.stamp.secs", "field.header.stamp.nsecs", 9),
+        ("stamp_sec", "stamp_nsec", 9),
+        ("seconds", "milliseconds", 3),
+    ],
+)
+def test_seconds_and_their_fractions_are_one_time(seconds, fraction, digits, tmp_path):
+    ticks = [1_700_000_000_900_000_000 + 1_000_000 * i for i in range(300)]
+    rows = [(tick // 10**9, tick % 10**9 // 10 ** (9 - digits), tick) for tick in ticks]
+    body = "".join(f"{whole},{part},{tick % 977},0,0\n" for whole, part, tick in rows)
+    recording = read(table(tmp_path, f"{seconds},{fraction},x,y,z\n{body}"))
+    np.testing.assert_array_equal(recording.times, [(900 + i) / 1000 for i in range(300)])
+    assert f"{seconds}, {fraction}: read as one time" in recording.notes
+    assert not any("ignored" in note for note in recording.notes)
+    write_csv(recording, tmp_path / "again.csv")
+    again = read(tmp_path / "again.csv")
+    np.testing.assert_array_equal(again.times, recording.times)
+    assert f"1700000001.{'0' * digits}," in (tmp_path / "again.csv").read_text()
+
+
+def test_seconds_and_milliseconds_may_be_two_times(tmp_path):
+    body = "".join(f"{i / 10},{100 * i},{i % 7},0,0\n" for i in range(50))
+    recording = read(table(tmp_path, f"seconds,milliseconds,x,y,z\n{body}"))
+    np.testing.assert_allclose(recording.times, np.arange(50) / 10, rtol=1e-12)
+    assert "ignored columns: milliseconds" in recording.notes
+
+
+def test_seconds_without_their_fractions_on_request(tmp_path):
+    body = "".join(f"{i},{i % 5},{i % 7},0,0\n" for i in range(50))
+    path = table(tmp_path, f"sec,nsec,x,y,z\n{body}")
+    np.testing.assert_array_equal(read(path, ignore=["nsec"]).times, np.arange(50.0))
+
+
+def test_dates_with_dots_have_the_day_first(tmp_path):
+    moments = [datetime(2024, 12, 1, 23, 59, 55) + timedelta(seconds=i) for i in range(9)]
+    clock = [f"{moment.day}.12.2024 {moment:%H:%M:%S},5" for moment in moments]
+    recording = read(table(tmp_path, "zeit;x;y;z\n" + "".join(f"{text};{i};0;0\n" for i, text in enumerate(clock))))
+    np.testing.assert_array_equal(recording.times, np.arange(9.0))
+    write_csv(recording, tmp_path / "again.csv")
+    assert "\n02.12.2024 00:00:00,5;" in (tmp_path / "again.csv").read_text()
+    np.testing.assert_array_equal(read(tmp_path / "again.csv").times, recording.times)
+    with pytest.raises(ValueError, match=r"line 2.*expected a date, got '1\.13\.2024 23:59:55,5'"):
+        read(table(tmp_path, "zeit;x;y;z\n1.13.2024 23:59:55,5;1;2;3\n"))

@@ -152,13 +152,18 @@ def _run(settings: Settings, how: dict[str, Any], report: bool, mixed: bool, wis
 
 
 def _say_notes(recordings: list[Recording]) -> None:
-    """Print what the reader assumed, ignored or converted, on standard error; what was cut is said with the results."""
+    """Print on standard error what the reader assumed, ignored or converted, and what may mean lost.
+
+    What was cut is said with the results.
+    """
+    from quatcast.cli.known_faults import suspected_codes
     from quatcast.cli.terminal import warn
     from quatcast.evaluation.protocol import CUT
 
     by_note: dict[str, list[str]] = {}
     for recording in recordings:
-        for note in recording.notes:
+        codes = [f"{said}; if this means lost, clear these cells" for said, _ in suspected_codes(recording)]
+        for note in (*recording.notes, *codes):
             if not note.startswith(CUT):
                 by_note.setdefault(note, []).append(recording.name)
     for note, names in by_note.items():

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from quatcast.cli import reading
 from quatcast.cli.choices import words
-from quatcast.cli.known_faults import SENTINEL, VALID, without_known_faults
+from quatcast.cli.known_faults import SENTINEL, VALID, suspected_codes, without_known_faults
 from quatcast.safety.status import GuardedForecasts
 
 if TYPE_CHECKING:
@@ -73,10 +73,13 @@ def forecast(
     recording = read(file, **options)
     _introduce(recording)
     recording = without_known_faults(recording, sentinel or [], valid or [])
+    _note(f"{said}; if this means lost, add --sentinel {code}" for said, code in suspected_codes(recording))
     if horizon > recording.duration:
         raise ValueError(f"--horizon: expected less than the {recording.duration:g} s of {file}, got {horizon:g} s")
     steps = samples_ahead(horizon, recording)
-    _note(rounded_horizons([horizon], [recording]))
+    if rounded := rounded_horizons([horizon], [recording]):
+        _note(rounded)
+        horizon = steps / recording.rate
     _check_length(recording, chosen, horizon)
     names = recording.channels if chosen.takes_spaces else space_of(recording).names(recording.channels)
     batch = Batch([configuration], [seed], steps, recording.rate, rule, device, names, recording.space)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from quatcast.data.recording import Recording
 from quatcast.safety.known_faults import KnownFaults, Sentinel, Valid
 
@@ -11,6 +13,44 @@ SENTINEL = "Value that means lost, such as 9999 or 0,0,0; may be repeated."
 VALID = "Range of real coordinates, LOW:HIGH or CHANNEL=LOW:HIGH; others mean lost; may be repeated."
 WIDTHS = {"orientation": (1, 4), "pose": (1, 3, 4, 7)}
 """How many numbers a sentinel of a space may have; for the others one, or one per dimension."""
+
+REPEATED, FAR = 3, 20.0
+"""How often a value must occur, and its distance to others in interquartile ranges, to be taken for a code."""
+
+
+def suspected_codes(recording: Recording) -> list[tuple[str, str]]:
+    """Return what may mean lost: positions that occur several times exactly, far from all others.
+
+    Each is a sentence and the value of `--sentinel`.
+
+    Examples
+    --------
+    >>> positions = np.arange(60.0).reshape(20, 1, 3)
+    >>> positions[5:8] = 9999
+    >>> suspected_codes(Recording("demo", positions, np.arange(20) / 10, rate=10.0))
+    [('3 samples of channel1 are 9999, 9999, 9999, far from all others', '9999')]
+    """
+    found: list[tuple[str, str]] = []
+    if recording.space == "orientation":
+        return found
+    for i, name in enumerate(recording.channels):
+        x = recording.positions[:, i, : 3 if recording.space == "pose" else None]
+        x = x[np.isfinite(x).all(axis=1)]
+        values, counts = np.unique(x, axis=0, return_counts=True)
+        values, counts = values[counts >= REPEATED], counts[counts >= REPEATED]
+        if not len(values):
+            continue
+        # Codes are few and far out.
+        outermost = np.argsort(-np.abs(values - np.median(x, axis=0)).max(axis=1))[:REPEATED]
+        for value, count in zip(values[outermost], counts[outermost], strict=True):
+            distances = np.abs(x - value).max(axis=1)
+            others = x[distances > 0]
+            spread = np.subtract(*np.quantile(others, [0.75, 0.25], axis=0)).max() if len(others) else 0.0
+            if spread > 0 and distances[distances > 0].min() > FAR * spread:
+                words = [f"{number:.12g}" for number in value]
+                option = words[0] if len(set(words)) == 1 else ",".join(words)
+                found.append((f"{count} samples of {name} are {', '.join(words)}, far from all others", option))
+    return found
 
 
 def without_known_faults(recording: Recording, sentinels: list[str], valid: list[str]) -> Recording:

@@ -24,10 +24,10 @@ class FileStyle:
     time
         Name of the column of times.
     time_unit
-        "s", "ms", "us", "ns", "min", "h", or "iso" for dates in ISO 8601.
+        "s", "ms", "us", "ns", "min", "h", or "iso" for dates and times of day.
     time_origin
-        The time in the file at which the times of the recording are zero: a whole number of units, or a date in ISO
-        8601. It is subtracted when a file is read, because the nanoseconds since 1970 do not fit into a float.
+        The time in the file at which the times of the recording are zero: a whole number of units, or a date. It
+        is subtracted when a file is read, because the nanoseconds since 1970 do not fit into a float.
     time_decimals
         Decimals of a time in the file at least; None for as many as are needed.
     header

@@ -42,7 +42,12 @@ NEEDED = 12
 SLOWEST, FASTEST = 0.1, 20_000.0
 """Sampling rates in Hz that a column without a unit may have in seconds; others need the unit."""
 
+PAIR = re.compile(r"(?i)(.*?)(n|nano|u|µ|micro|m|milli|)(?:secs?|seconds?)")
+FRACTIONS = {"n": 9, "nano": 9, "u": 6, "µ": 6, "micro": 6, "m": 3, "milli": 3}
+"""Prefix of a unit of fractions of a second → its decimals."""
 ISO = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T ](\d\d):?(\d\d):?(\d\d)(?:[.,](\d+))?\s*(Z|[+-]\d\d:?\d\d)?")
+DOTTED = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(?=[T ])")
+"""A date with the day first."""
 CLOCK = re.compile(r"(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?")
 
 
@@ -71,9 +76,47 @@ def _label_and_unit(name: str) -> tuple[str, str]:
     return label, unit
 
 
+def fraction_column(names: Sequence[str], time: int) -> int | None:
+    """Return the column with the fractions of the whole seconds in another column, by their names; None if none has.
+
+    Examples
+    --------
+    >>> fraction_column(["header.stamp.sec", "header.stamp.nanosec", "x"], 0)
+    1
+    """
+    seconds = PAIR.fullmatch(names[time].strip())
+    if not seconds or seconds[2] or re.split(r"[\s._:/-]", seconds[1].rstrip(" ._:/-").lower())[-1] not in {"", *NAMES}:
+        return None
+    found = (PAIR.fullmatch(name.strip()) for name in names)
+    return next((i for i, pair in enumerate(found) if pair and pair[2] and pair[1] == seconds[1]), None)
+
+
+def joined(seconds: Sequence[str], fractions: Sequence[str], name: str) -> list[str] | None:
+    """Return times from whole seconds and fractions of a named unit, exactly; None if the cells are something else.
+
+    Examples
+    --------
+    >>> joined(["5", "6", ""], ["70", "0", ""], "nsec")
+    ['5.000000070', '6.000000000', '']
+    """
+    pair = PAIR.fullmatch(name.strip())
+    digits = FRACTIONS[pair[2].lower()] if pair else 0
+    texts = []
+    for whole, part in zip(map(str.strip, seconds), map(str.strip, fractions), strict=True):
+        if whole and part and not (whole.isdecimal() and part.isdecimal() and len(part.lstrip("0")) <= digits):
+            return None
+        texts.append(f"{whole}.{int(part):0{digits}d}" if whole and part else "")
+    return texts
+
+
 def is_time_cell(cell: str) -> bool:
     """Tell whether a cell is a date or a time of day."""
-    return bool(ISO.fullmatch(cell.strip()) or CLOCK.fullmatch(cell.strip()))
+    return bool(ISO.fullmatch(_year_first(cell.strip())) or CLOCK.fullmatch(cell.strip()))
+
+
+def _year_first(text: str) -> str:
+    """Return a date in ISO 8601 instead of one with dots."""
+    return DOTTED.sub(lambda match: f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}", text, count=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +221,7 @@ def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...
 
 
 def _dates(cells: Sequence[str], name: str, style: FileStyle) -> TimeColumn:
-    """Convert dates in ISO 8601 or times of day; a time of day that steps back belongs to the next day."""
+    """Convert dates or times of day; a time of day that steps back belongs to the next day."""
     ticks: list[int | None] = []
     day = 0
     decimals = 0
@@ -207,7 +250,7 @@ def _nanoseconds(text: str, row: int) -> tuple[int, int]:
     if match := CLOCK.fullmatch(text):
         hours, minutes, seconds, fraction = match.groups()
         whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
-    elif match := ISO.fullmatch(text):
+    elif match := ISO.fullmatch(_year_first(text)):
         *numbers, fraction, zone = match.groups()
         try:
             moment = datetime(*(int(number) for number in numbers), tzinfo=UTC)  # type: ignore[misc, arg-type]
@@ -215,7 +258,7 @@ def _nanoseconds(text: str, row: int) -> tuple[int, int]:
             raise ValueError("expected a date", row) from None
         whole = int(moment.timestamp()) - _offset(zone)
     else:
-        raise ValueError("expected a date in ISO 8601", row)
+        raise ValueError("expected a date such as 2024-10-27 00:59:30 or 27.10.2024 00:59:30", row)
     fraction = fraction or ""
     return whole * 1_000_000_000 + int(fraction[:9].ljust(9, "0")), len(fraction)
 
@@ -253,7 +296,7 @@ def write_times(seconds: Floats, style: FileStyle) -> list[str]:
 def _date(value: float, first: str, digits: int) -> str:
     """Return a date or a time of day, like the first one of the file but always with separators."""
     ticks, _ = _nanoseconds(first, 0)
-    zone = (match[8] or "") if (match := ISO.fullmatch(first)) else ""
+    zone = (match[8] or "") if (match := ISO.fullmatch(_year_first(first))) else ""
     ticks += round(value * 1e9) + _offset(zone) * 1_000_000_000
     whole, rest = divmod(ticks, 1_000_000_000)
     rest = round(rest, digits - 9) if digits < 9 else rest
@@ -265,4 +308,5 @@ def _date(value: float, first: str, digits: int) -> str:
     clock = f"{moment:%H:%M:%S}{fraction.replace('.', mark)}"
     if CLOCK.fullmatch(first):
         return clock
-    return f"{moment:%Y-%m-%d}{'T' if 'T' in first else ' '}{clock}{zone}"
+    day = f"{moment:%d.%m.%Y}" if DOTTED.match(first) else f"{moment:%Y-%m-%d}"
+    return f"{day}{'T' if 'T' in first else ' '}{clock}{zone}"

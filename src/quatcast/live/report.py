@@ -17,17 +17,18 @@ POINTS = 2000
 """Largest number of points of a line."""
 
 
-def write_report(summary: SessionSummary, path: Path) -> Path:
+def write_report(summary: SessionSummary, path: Path, title: str = "") -> Path:
     """Write the report of a session and return its path."""
+    title = html_text(title or summary.title)
     tables = "".join(_table(summary, one) for one in summary.scores)
     lines = "".join(f"<p>{html_text(line)}</p>" for line in summary.lines())
     figure = _figure(summary).to_html(full_html=False, include_plotlyjs=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
-        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{html_text(summary.stream)}</title>"
+        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title>"
         "<style>body{font:16px system-ui;margin:2rem auto;max-width:70rem;padding:0 1rem}td,th{padding:.2rem 1rem;"
         "text-align:right}td:first-child,th:first-child{text-align:left}</style>"
-        f"<h1>Session {html_text(summary.stream)}</h1>{tables}{lines}{figure}</html>\n",
+        f"<h1>{title}</h1>{tables}{lines}{figure}</html>\n",
         encoding="utf-8",
     )
     return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +133,15 @@ class SessionSummary:
     horizons: tuple[float, ...] = ()
     latencies: Floats = field(default_factory=lambda: np.zeros(0))
     reading: Reading = field(default_factory=Reading)
+
+    @property
+    def title(self) -> str:
+        """What the report is called unless the user names it."""
+        return f"Session {self.stream}".rstrip()
+
+    def anonymous(self) -> SessionSummary:
+        """Return the same figures without the name of the stream, with numbers instead of the names of the channels."""
+        return replace(self, stream="", names=tuple(f"channel {i + 1}" for i in range(len(self.names))))
 
     def lines(self) -> list[str]:
         """Return everything beside the errors in words, one line each."""

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from quatcast.data.contents import Contents, Track
-from quatcast.data.formats.cells import Rows, open_table, read_rows
+from quatcast.data.formats.cells import Rows, open_table, read_rows, texts_of
 from quatcast.data.formats.long import refuse_long
 from quatcast.data.headers import NOT_COORDINATES, Group, euler_angles, find_groups, incomplete
 from quatcast.data.options import Options
 from quatcast.data.rotations import UNIT_NORM, are_unit, norms_of
 from quatcast.data.style import FileStyle
-from quatcast.data.times import UNIT_WORDS, convert, is_time_cell, time_unit
+from quatcast.data.times import UNIT_WORDS, convert, fraction_column, is_time_cell, joined, time_unit
 from quatcast.data.units import split_unit
 from quatcast.data.wording import counted
 from quatcast.typing import Floats
@@ -42,10 +42,16 @@ def read(path: Path, options: Options) -> Contents:
     names, units = table.names, table.units
     ignored = frozenset(_index(path, names, name, "ignore") for name in options.ignore)
     time = _time_column(path, table, options, ignored, notes)
-    groups, frame = _plan(path, table, options, time, ignored, notes)
+    fraction = fraction_column(names, time) if time is not None and options.time_unit in (None, "s") else None
+    fraction = None if fraction in ignored else fraction
+    groups, frame = _plan(path, table, options, (time, fraction), ignored, notes)
     wanted = sorted({i for group in groups for i in group.at} | ({frame} if frame is not None else set()))
     rows = read_rows(path, table, wanted, time)
+    if time is not None and fraction is not None:
+        options = _join_times(path, rows, time, fraction, options, notes)
     times, style = _times(path, rows, names, time, options, table.style, notes)
+    if fraction is not None and time_unit(style.time) is None:
+        style = replace(style, time="time")
     at = {column: i for i, column in enumerate(wanted)}
     frames = rows.values[:, at[frame]] if frame is not None else None
     if (clock := times if times is not None else frames) is not None:
@@ -62,11 +68,14 @@ def read(path: Path, options: Options) -> Contents:
 
 
 def _plan(
-    path: Path, table: Rows, options: Options, time: int | None, ignored: frozenset[int], notes: list[str]
+    path: Path, table: Rows, options: Options, clock: Sequence[int | None], ignored: frozenset[int], notes: list[str]
 ) -> tuple[list[Group], int | None]:
-    """Return the channels, and the number of a column that counts samples, or None."""
-    names = table.names
-    skip = ignored | ({time} if time is not None else set())
+    """Return the channels, and the number of a column that counts samples, or None.
+
+    `clock` are the numbers of the columns of the times and of their fractions.
+    """
+    names, time = table.names, clock[0]
+    skip = ignored | {i for i in clock if i is not None}
     frame = next((i for i, name in enumerate(names) if name.strip().lower() in ("frame", "frames")), None)
     frame = None if frame in skip else frame
     if options.columns:
@@ -88,7 +97,7 @@ def _plan(
     used = {i for group in groups for i in group.at}
     if angles := euler_angles([names[i] for i in free if i not in used]):
         notes.append(f"Euler angles are not read: {', '.join(angles)}; {EULER_ADVICE}")
-    others = [i for i in range(len(names)) if i not in used and i != time and names[i] not in angles]
+    others = [i for i in range(len(names)) if i not in used and i not in clock and names[i] not in angles]
     rest = [names[i] or f"number {i + 1}" for i in others]
     if rest:
         notes.append(f"ignored columns: {', '.join(rest)}")
@@ -199,8 +208,12 @@ def _time_column(path: Path, table: Rows, options: Options, ignored: frozenset[i
     candidates = [
         i
         for i, name in enumerate(names)
-        if i not in ignored and time_unit(name) is not None and not DAY.fullmatch(first[i].strip())
+        if i not in ignored
+        and (time_unit(name) is not None or fraction_column(names, i) is not None)
+        and not DAY.fullmatch(first[i].strip())
     ]
+    fractions = {fraction_column(names, i) for i in candidates}
+    candidates = [i for i in candidates if i not in fractions]
     candidates += [i for i, cell in enumerate(first) if is_time_cell(cell) and i not in ignored and i not in candidates]
     if not candidates and not table.has_header and _is_trajectory(table):
         return 0
@@ -216,6 +229,18 @@ def _is_trajectory(table: Rows) -> bool:
     except ValueError:
         return False
     return len(numbers) == 8 and abs(float(np.linalg.norm(numbers[4:])) - 1.0) <= UNIT_NORM
+
+
+def _join_times(path: Path, rows: Rows, time: int, fraction: int, options: Options, notes: list[str]) -> Options:
+    """Put the fractions of another column behind whole seconds, and return the options with their unit."""
+    seconds, other = rows.names[time], rows.names[fraction]
+    texts = joined(rows.times, texts_of(path, rows, fraction), other)
+    if texts is None:
+        notes.append(f"ignored columns: {other}")
+        return options
+    rows.times = texts
+    notes.append(f"{seconds}, {other}: read as one time")
+    return replace(options, time_unit="s")
 
 
 def _times(

@@ -15,6 +15,10 @@ from quatcast.evaluation.protocol import scaling_samples, validation_samples
 from quatcast.evaluation.report.forecast_panels import error_groups, radius_rows, row_units
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.status import GuardedForecasts, Status
+from quatcast.typing import Bools
+
+FEW = 0.5
+"""Share of forecasts with the status ok below which it is said."""
 
 
 def verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
@@ -50,7 +54,17 @@ def verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
         where = f" {group}" if group else ""
         than = "" if name == "persistence" else f", {other:.3g}{word} by persistence"
         parts.append(f"RMSE {own:.3g}{word} by {name}{rule}{than}{where}")
-    return f"{recording.name}: {'; '.join(parts)}, from {first:.4g} s on"
+    return f"{recording.name}: {'; '.join(parts)}, from {first:.4g} s on{_reliability(forecasts, both)}"
+
+
+def _reliability(forecasts: Forecasts, scored: Bools) -> str:
+    """Return which share of the scored forecasts had the status ok when they were made, if it is small."""
+    if not isinstance(forecasts, GuardedForecasts):
+        return ""
+    made = forecasts.status[np.flatnonzero(scored.any(axis=1)) - forecasts.horizon]
+    share = float(np.mean(made == Status.OK))
+    most = Status(int(np.bincount(made).argmax())).label
+    return "" if share >= FEW else f"; {100 * share:.0f} % of these forecasts have the status ok (most: {most})"
 
 
 def _start(recording: Recording) -> int:

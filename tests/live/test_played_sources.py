@@ -18,6 +18,7 @@ from quatcast.live.frames import Frame
 from quatcast.live.journal import read_journal
 from quatcast.live.messages import MAX_MESSAGE
 from quatcast.live.records import frame_line, read_frames
+from quatcast.live.settings import LiveSettings
 from quatcast.live.transports import Source, open_source
 from quatcast.live.transports.standard import StdinSource
 
@@ -60,6 +61,24 @@ def test_standard_input_that_goes_on_after_the_service_leaves_nothing_behind(lin
 def test_standard_input_refuses_impossible_dimensions(dimensions: str) -> None:
     with pytest.raises(ValueError, match=rf"stdin, dimensions: expected a number from 1 to 16, got {dimensions}"):
         open_source(f"stdin:?dimensions={dimensions}", "chest")
+
+
+@pytest.mark.parametrize(("space", "numbers"), [("pose", 7), ("orientation", 4), ("position", 3), ("vector", 3)])
+def test_lines_of_numbers_have_as_many_coordinates_as_the_space(space: str, numbers: int) -> None:
+    source = StdinSource("chest", file=io.BytesIO(b"0.1" + b",1" * numbers + b"\n"))
+    source.fit(LiveSettings(space=space))
+    assert [(one.device_time, one.values.shape) for one in play(source)] == [(0.1, (1, numbers))]
+
+
+@pytest.mark.parametrize(
+    "url", ["stdin:?dimensions=4", "udp://127.0.0.1:0?dimensions=4", "tcp://127.0.0.1:1?dimensions=4"]
+)
+def test_number_of_coordinates_that_contradicts_the_space_is_refused_at_the_start(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["live", url, "--space", "pose"]) == 2
+    assert "?dimensions=4: expected 7 coordinates per channel for --space pose, got 4" in capsys.readouterr().err
+    open_source(url, "chest").fit(LiveSettings(space="orientation"))
 
 
 def test_standard_input_that_cannot_be_read_ends_the_stream_with_its_error() -> None:

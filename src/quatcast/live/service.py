@@ -73,6 +73,11 @@ class Service:
     turns
         Turns to learn, if streams in other processes learn on the same cores.
 
+    Raises
+    ------
+    ValueError
+        If the settings of the stream contradict the URL of the source.
+
     Examples
     --------
     >>> from quatcast.live.settings import LiveSettings
@@ -95,6 +100,7 @@ class Service:
         checkpoint: float = CHECKPOINT,
         turns: Turns | None = None,
     ) -> None:
+        source.fit(pipeline.settings)
         self.pipeline, self.source, self.sinks = pipeline, source, sinks
         self.session, self.feed, self.metrics, self.turns = session, feed, metrics or Metrics(), turns
         self.checkpoint_every = checkpoint

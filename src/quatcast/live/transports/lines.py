@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from quatcast.escaping import one_line
 from quatcast.live.checks import remove_check
+from quatcast.live.coordinates import allowed, expected
 from quatcast.live.frames import ChecksumError, Frame, FrameError
 from quatcast.live.messages import header_names, parse_sample, split_cells
+from quatcast.live.settings import LiveSettings
 from quatcast.live.transports.base import Source
 from quatcast.live.transports.endpoint import Endpoint
 
@@ -17,6 +19,8 @@ log = logging.getLogger("quatcast.live")
 
 LINE_OPTIONS = ("dimensions", "stream", "check")
 """Options of URLs whose messages are lines of text."""
+USUAL = 3
+"""Coordinates per channel, unless the space or the URL says otherwise."""
 REQUIRED = "required"
 """Value of the option `check` if every line must have a checksum."""
 
@@ -49,21 +53,42 @@ class LineRules:
     refused
         Number of refused messages by kind.
     dimensions
-        Coordinates per channel of lines of numbers.
+        Coordinates per channel of lines of numbers; 0 for those of the space.
     check
         Whether every line must have a checksum.
     stream
         The one stream that is taken: the one of the URL, or else the first that is named in a message.
     unchecked
         Number of samples that were taken without a checksum.
+    coordinates
+        Coordinates per channel that are read.
+
+    Examples
+    --------
+    >>> rules = LineRules("tool")
+    >>> rules.fit("pose")
+    >>> rules.coordinates
+    7
     """
 
     default: str
     refused: Counter[str] = field(default_factory=Counter)
-    dimensions: int = 3
+    dimensions: int = 0
     check: bool = False
     stream: str = ""
     unchecked: int = 0
+    coordinates: int = field(default=USUAL, init=False)
+
+    def __post_init__(self) -> None:
+        self.coordinates = self.dimensions or USUAL
+
+    def fit(self, space: str) -> None:
+        """Read as many coordinates per channel as a space has; raise an error if the URL asks for others."""
+        numbers = allowed(space)
+        if not self.dimensions:
+            self.coordinates = numbers[0] if len(numbers) == 1 else USUAL
+        elif self.dimensions not in numbers:
+            raise ValueError(f"?dimensions={self.dimensions}: {expected(space, self.dimensions)}")
 
     def admit(self, name: str) -> bool:
         """Tell whether messages of a stream are taken."""
@@ -81,6 +106,10 @@ class TextSource(Source):
     def unchecked(self) -> int:  # type: ignore[override]
         """Number of samples that were taken without a checksum."""
         return self._rules.unchecked
+
+    def fit(self, settings: LiveSettings) -> None:
+        """Read as many coordinates per channel as the space has, unless the URL gives their number."""
+        self._rules.fit(settings.space)
 
 
 @dataclass
@@ -119,7 +148,7 @@ class LineReader:
             return None
         first, self._begun = not self._begun, True
         try:
-            frame = parse_sample(line if content is None else content, "", received, self.rules.dimensions)
+            frame = parse_sample(line if content is None else content, "", received, self.rules.coordinates)
         except ChecksumError as error:
             self.refuse("checksum", str(error))
             return None
@@ -150,7 +179,7 @@ class LineReader:
             or not text.strip().isprintable()
         ):
             return False
-        self.names = header_names(cells, self.rules.dimensions)
+        self.names = header_names(cells, self.rules.coordinates)
         return True
 
 
@@ -162,7 +191,7 @@ def line_rules(endpoint: Endpoint, stream: str, refused: Counter[str]) -> LineRu
     return LineRules(
         default=stream,
         refused=refused,
-        dimensions=int(endpoint.number("dimensions", 3, 1, 16)),
+        dimensions=int(endpoint.number("dimensions", USUAL, 1, 16)) if "dimensions" in endpoint.options else 0,
         check=check is not None,
         stream=endpoint.options.get("stream", ""),
     )

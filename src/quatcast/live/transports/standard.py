@@ -34,7 +34,7 @@ class StdinSource(TextSource):
     stream
         Name of the stream.
     dimensions
-        Coordinates per channel of lines of numbers.
+        Coordinates per channel of lines of numbers; None for those of the space.
     file
         Where to read from; standard input if nothing is given.
 
@@ -44,12 +44,12 @@ class StdinSource(TextSource):
         If there are not 1 to 16 coordinates per channel.
     """
 
-    def __init__(self, stream: str, dimensions: float = 3, file: BinaryIO | None = None) -> None:
-        if not 1 <= dimensions <= MAX_DIMENSIONS:
+    def __init__(self, stream: str, dimensions: float | None = None, file: BinaryIO | None = None) -> None:
+        if dimensions is not None and not 1 <= dimensions <= MAX_DIMENSIONS:
             raise ValueError(f"stdin, dimensions: expected a number from 1 to {MAX_DIMENSIONS}, got {dimensions:g}")
         self.refused: Counter[str] = Counter()
         self._file = file or sys.stdin.buffer
-        self._rules = LineRules(stream, self.refused, int(dimensions))
+        self._rules = LineRules(stream, self.refused, int(dimensions or 0))
         self._reader = LineReader(self._rules)
 
     async def __aenter__(self) -> Self:
@@ -161,7 +161,8 @@ class StdoutSink(Sink):
 
 
 def _source(parts: SplitResult, stream: str) -> StdinSource:
-    return StdinSource(stream, parse_options(parts, dimensions=3.0)["dimensions"])
+    options = parse_options(parts, dimensions=0.0)
+    return StdinSource(stream, options["dimensions"] if "dimensions" in parts.query else None)
 
 
 def _sink(parts: SplitResult, stream: str) -> StdoutSink:

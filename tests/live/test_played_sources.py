@@ -63,6 +63,45 @@ def test_standard_input_refuses_impossible_dimensions(dimensions: str) -> None:
         open_source(f"stdin:?dimensions={dimensions}", "chest")
 
 
+class Piped:
+    """Standard input with given content."""
+
+    def __init__(self, content: bytes) -> None:
+        self.buffer = io.BytesIO(content)
+
+
+LINES = b"".join(b"%.1f,1,2,%d\n" % (i / 10, i % 7) for i in range(60))
+
+
+@pytest.mark.parametrize(
+    ("content", "more"), [(LINES, []), (LINES.replace(b",1,2", b",2"), ["--rate", "10"])], ids=["timed", "by rate"]
+)
+def test_nothing_is_late_on_standard_input_that_is_not_real_time(
+    content: bytes, more: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", Piped(content))
+    assert run(["live", "stdin:?speed=0", *more]) == 0
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("60 samples, ")
+    assert last.endswith(" forecasts sent, 0 of them hold")
+
+
+def test_lines_without_times_need_a_rate_if_they_are_not_real_time() -> None:
+    with pytest.raises(ValueError, match="expected a time in every line, or --rate, because of speed=0"):
+        play(StdinSource("chest", speed=0, file=io.BytesIO(b"1,2,3\n")))
+    with pytest.raises(ValueError, match="stdin, speed: expected 0 or 1, got 2"):
+        open_source("stdin:?speed=2", "chest")
+
+
+def test_summary_says_that_samples_come_faster_than_their_times(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", Piped(LINES))
+    monkeypatch.setattr("quatcast.live.service.Service._is_behind", lambda self, one: True)
+    assert run(["live", "stdin:"]) == 0
+    assert "because samples come faster than their times say" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("space", "numbers"), [("pose", 7), ("orientation", 4), ("position", 3), ("vector", 3)])
 def test_lines_of_numbers_have_as_many_coordinates_as_the_space(space: str, numbers: int) -> None:
     source = StdinSource("chest", file=io.BytesIO(b"0.1" + b",1" * numbers + b"\n"))

@@ -27,7 +27,7 @@ from quatcast.live.grid import GridSample
 from quatcast.live.helpers import run_with_helpers
 from quatcast.live.hold import HOLD, hold_after
 from quatcast.live.metrics import Metrics
-from quatcast.live.pace import Pace, Turns
+from quatcast.live.pace import Pace, Turns, is_hurried
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.session import Session
 from quatcast.live.transports.base import Sink, Source
@@ -117,6 +117,8 @@ class Service:
         self._saved = time.monotonic()
         self._stream = pipeline.settings.stream
         self._refused: dict[str, int] = {}
+        self._first: Frame | None = None
+        self._hurried = False
 
     def stop(self) -> None:
         """Finish the sample that is being taken, then end; safe to call from a signal handler of the loop."""
@@ -155,6 +157,7 @@ class Service:
             refused=self._all_refused(),
             dropped=sum(sink.dropped for sink in self.sinks),
             rate=self.pipeline.rate,
+            hurried=self._hurried,
         )
 
     def _all_refused(self) -> dict[str, int]:
@@ -233,6 +236,7 @@ class Service:
 
     async def _take(self, frame: Frame) -> None:
         """Journal a frame, forecast from the samples that it completes, and learn."""
+        self._first = self._first or frame
         self._heard_at, self._virtual = time.monotonic(), frame.received
         number = self.pipeline.frames + 1
         if self.session is not None:
@@ -288,6 +292,7 @@ class Service:
             self._learn(limit)
         else:
             self.unlearnt += 1
+            self._hurried = is_hurried(self._first, frame)
             self.metrics.count("samples_unlearnt", stream=self._stream)
         if self.session is not None:
             self.session.record_forecast(made, number, limit, late=late, unsent=not send, unlearnt=not learnt)

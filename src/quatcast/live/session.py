@@ -347,5 +347,7 @@ def _lock(folder: Path) -> int:
     except OSError:
         os.close(descriptor)
         # Of the surroundings, not of the settings: the supervisor tries again.
-        raise BlockingIOError(f"{folder}: another process writes this session; stop it or give another folder") from None
+        raise BlockingIOError(
+            f"{folder}: another process writes this session; stop it or give another folder"
+        ) from None
     return descriptor

@@ -63,6 +63,25 @@ def test_standard_input_refuses_impossible_dimensions(dimensions: str) -> None:
         open_source(f"stdin:?dimensions={dimensions}", "chest")
 
 
+TABLE = "Zeit;Größe;hip.x;hip.y;hip.z\n" + "".join(f"{100 * i};5;1;2;{i % 5}\n" for i in range(30))
+
+
+def test_a_file_takes_the_reading_options_of_the_command_forecast(tmp_path: Path) -> None:
+    path = tmp_path / "semi latin.csv"
+    path.write_bytes(TABLE.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"\(\?encoding=latin-1\)"):
+        open_source(f"file:{path}", "hip")
+    url = f"file:{path}?speed=0&encoding=latin-1&time=Zeit&time-unit=ms&ignore=Größe&columns=a=hip.x,hip.y,hip.z"
+    frames = play(open_source(url, "hip"))
+    assert len(frames) == 30
+    assert frames[-1].device_time == pytest.approx(2.9)
+    assert (frames[0].names, frames[0].values.shape) == (("a",), (1, 3))
+    with pytest.raises(ValueError, match=r"file: expected the options speed, .*encoding.*, got 'colour'"):
+        open_source(f"file:{path}?colour=red", "hip")
+    with pytest.raises(ValueError, match="expected only the option speed for a session, got encoding"):
+        open_source(f"file:{tmp_path}?encoding=latin-1", "hip")
+
+
 class Piped:
     """Standard input with given content."""
 

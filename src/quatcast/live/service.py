@@ -112,13 +112,12 @@ class Service:
         self._pace, self._garbage, self._unusable = Pace(), Garbage(), Unusable()
         self._heard = self._virtual = 0.0
         self._heard_at = 0.0
-        self._silent = False
+        self._silent = self._hurried = False
         self._last: ForecastFrame | None = None
         self._saved = time.monotonic()
         self._stream = pipeline.settings.stream
         self._refused: dict[str, int] = {}
         self._first: Frame | None = None
-        self._hurried = False
 
     def stop(self) -> None:
         """Finish the sample that is being taken, then end; safe to call from a signal handler of the loop."""

@@ -6,6 +6,8 @@ import logging
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from quatcast.escaping import one_line
 from quatcast.live.checks import remove_check
 from quatcast.live.coordinates import allowed, expected
@@ -21,6 +23,10 @@ LINE_OPTIONS = ("dimensions", "stream", "check")
 """Options of URLs whose messages are lines of text."""
 USUAL = 3
 """Coordinates per channel, unless the space or the URL says otherwise."""
+LOOKED = 20
+"""Number of lines without a time in which one is looked for."""
+EVEN = 0.02
+"""Range of the steps of a time, as a share of their mean."""
 REQUIRED = "required"
 """Value of the option `check` if every line must have a checksum."""
 
@@ -78,6 +84,7 @@ class LineRules:
     stream: str = ""
     unchecked: int = 0
     coordinates: int = field(default=USUAL, init=False)
+    _firsts: list[float] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.coordinates = self.dimensions or USUAL
@@ -89,6 +96,20 @@ class LineRules:
             self.coordinates = numbers[0] if len(numbers) == 1 else USUAL
         elif self.dimensions not in numbers:
             raise ValueError(f"?dimensions={self.dimensions}: {expected(space, self.dimensions)}")
+
+    def look_for_time(self, first: float) -> None:
+        """Warn once if the first numbers of the first lines without a time grow evenly."""
+        if len(self._firsts) >= LOOKED:
+            return
+        self._firsts.append(first)
+        if len(self._firsts) == LOOKED:
+            steps = np.diff(self._firsts)
+            if np.all(steps > 0) and np.ptp(steps) <= EVEN * np.mean(steps):
+                log.warning(
+                    "the first number of each line grows evenly, as a time does, and is read as a coordinate; if it is "
+                    "a time, give the number of coordinates per channel (?dimensions=2), or send JSON: "
+                    "docs/live-messages.md says how times and coordinates are told apart"
+                )
 
     def admit(self, name: str) -> bool:
         """Tell whether messages of a stream are taken."""
@@ -160,6 +181,8 @@ class LineReader:
             self.refuse("stream", f"stream: expected {self.rules.stream!r}, got {frame.stream!r}")
             return None
         self.rules.unchecked += content is None
+        if frame.device_time is None and not line.startswith(b"{"):
+            self.rules.look_for_time(float(frame.values[0, 0]))
         names = frame.names or (self.names if len(self.names) == len(frame.values) else ())
         return replace(frame, stream=frame.stream or self.rules.default, names=names)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -222,3 +223,21 @@ def test_the_first_refused_line_of_each_kind_is_explained(caplog: pytest.LogCapt
     assert malformed.startswith("refused: v: expected 1")
     assert malformed.endswith("; such messages are skipped and counted")
     assert stream == "refused: stream: expected 'chest', got 's'; such messages are skipped and counted"
+
+
+@pytest.mark.parametrize(
+    ("line", "warned"),
+    [
+        (lambda i: f"{100 + i / 10:.1f},3,7", True),  # a time and two coordinates
+        (lambda i: f"{100 + i / 10:.1f},3,7,5", False),  # a time that is recognised
+        (lambda i: f"{20 * np.sin(i / 10):.2f},3,7", False),
+        (lambda i: "5,3,7", False),
+        (lambda i: f",3,{i}", False),
+    ],
+)
+def test_a_time_that_is_read_as_a_coordinate_is_noticed_once(
+    line: Callable[[int], str], warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader = LineReader(LineRules("chest"))
+    assert all(reader.read(line(i).encode(), received=0.0) is not None for i in range(60))
+    assert ["grows evenly, as a time does" in text for text in caplog.messages] == [True] * warned

@@ -18,6 +18,7 @@ from quatcast.live.frames import Frame
 from quatcast.live.journal import read_journal
 from quatcast.live.messages import MAX_MESSAGE
 from quatcast.live.records import frame_line, read_frames
+from quatcast.live.settings import LiveSettings
 from quatcast.live.transports import Source, open_source
 from quatcast.live.transports.standard import StdinSource
 
@@ -60,6 +61,82 @@ def test_standard_input_that_goes_on_after_the_service_leaves_nothing_behind(lin
 def test_standard_input_refuses_impossible_dimensions(dimensions: str) -> None:
     with pytest.raises(ValueError, match=rf"stdin, dimensions: expected a number from 1 to 16, got {dimensions}"):
         open_source(f"stdin:?dimensions={dimensions}", "chest")
+
+
+TABLE = "Zeit;Größe;hip.x;hip.y;hip.z\n" + "".join(f"{100 * i};5;1;2;{i % 5}\n" for i in range(30))
+
+
+def test_a_file_takes_the_reading_options_of_the_command_forecast(tmp_path: Path) -> None:
+    path = tmp_path / "semi latin.csv"
+    path.write_bytes(TABLE.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"\(\?encoding=latin-1\)"):
+        open_source(f"file:{path}", "hip")
+    url = f"file:{path}?speed=0&encoding=latin-1&time=Zeit&time-unit=ms&ignore=Größe&columns=a=hip.x,hip.y,hip.z"
+    frames = play(open_source(url, "hip"))
+    assert len(frames) == 30
+    assert frames[-1].device_time == pytest.approx(2.9)
+    assert (frames[0].names, frames[0].values.shape) == (("a",), (1, 3))
+    with pytest.raises(ValueError, match=r"file: expected the options speed, .*encoding.*, got 'colour'"):
+        open_source(f"file:{path}?colour=red", "hip")
+    with pytest.raises(ValueError, match="expected only the option speed for a session, got encoding"):
+        open_source(f"file:{tmp_path}?encoding=latin-1", "hip")
+
+
+class Piped:
+    """Standard input with given content."""
+
+    def __init__(self, content: bytes) -> None:
+        self.buffer = io.BytesIO(content)
+
+
+LINES = b"".join(b"%.1f,1,2,%d\n" % (i / 10, i % 7) for i in range(60))
+
+
+@pytest.mark.parametrize(
+    ("content", "more"), [(LINES, []), (LINES.replace(b",1,2", b",2"), ["--rate", "10"])], ids=["timed", "by rate"]
+)
+def test_nothing_is_late_on_standard_input_that_is_not_real_time(
+    content: bytes, more: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", Piped(content))
+    assert run(["live", "stdin:?speed=0", *more]) == 0
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("60 samples, ")
+    assert last.endswith(" forecasts sent, 0 of them hold")
+
+
+def test_lines_without_times_need_a_rate_if_they_are_not_real_time() -> None:
+    with pytest.raises(ValueError, match="expected a time in every line, or --rate, because of speed=0"):
+        play(StdinSource("chest", speed=0, file=io.BytesIO(b"1,2,3\n")))
+    with pytest.raises(ValueError, match="stdin, speed: expected 0 or 1, got 2"):
+        open_source("stdin:?speed=2", "chest")
+
+
+def test_summary_says_that_samples_come_faster_than_their_times(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", Piped(LINES))
+    monkeypatch.setattr("quatcast.live.service.Service._is_behind", lambda self, one: True)
+    assert run(["live", "stdin:"]) == 0
+    assert "because samples come faster than their times say" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("space", "numbers"), [("pose", 7), ("orientation", 4), ("position", 3), ("vector", 3)])
+def test_lines_of_numbers_have_as_many_coordinates_as_the_space(space: str, numbers: int) -> None:
+    source = StdinSource("chest", file=io.BytesIO(b"0.1" + b",1" * numbers + b"\n"))
+    source.fit(LiveSettings(space=space))
+    assert [(one.device_time, one.values.shape) for one in play(source)] == [(0.1, (1, numbers))]
+
+
+@pytest.mark.parametrize(
+    "url", ["stdin:?dimensions=4", "udp://127.0.0.1:0?dimensions=4", "tcp://127.0.0.1:1?dimensions=4"]
+)
+def test_number_of_coordinates_that_contradicts_the_space_is_refused_at_the_start(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["live", url, "--space", "pose"]) == 2
+    assert "?dimensions=4: expected 7 coordinates per channel for --space pose, got 4" in capsys.readouterr().err
+    open_source(url, "chest").fit(LiveSettings(space="orientation"))
 
 
 def test_standard_input_that_cannot_be_read_ends_the_stream_with_its_error() -> None:

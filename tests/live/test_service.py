@@ -121,6 +121,30 @@ def test_silence_becomes_hold_by_the_clock_of_the_service_over_udp() -> None:
     assert metrics.value("events", kind="silence", stream="chest") >= 2
 
 
+def test_samples_of_another_shape_are_silence_that_says_what_arrives(caplog: pytest.LogCaptureFixture) -> None:
+    """A permanent change of the number of channels: hold by the clock of the service, and one line in the log."""
+    double = [frame(i, values=np.vstack([POSITIONS[i], POSITIONS[i]])) for i in range(10, 30)]
+    usual: list[Any] = [entry for i in range(10) for entry in (frame(i), 0.05)]
+    _, sent = serve(Given([*usual, *(entry for one in double for entry in (one, 0.05))]), replace(SETTINGS, rate=20.0))
+    words = "samples have 6 channels with 3 coordinates, expected 3 channels with 3"
+    holds = [one.reason for one in sent if one.status == "hold" and "no sample for" in one.reason]
+    assert len(holds) >= 2
+    assert all(words in reason for reason in holds)
+    assert [record.getMessage() for record in caplog.records if record.getMessage().startswith("dropped")] == [
+        f"dropped: {words}; such samples are dropped and counted"
+    ]
+    assert any("silence" in line and words in line for line in caplog.messages)
+
+
+def test_samples_that_repeat_their_number_for_good_are_silence() -> None:
+    usual: list[Any] = [entry for i in range(10) for entry in (frame(i), 0.05)]
+    _, sent = serve(Given([*usual, *[frame(9), 0.05] * 15]), replace(SETTINGS, rate=20.0))
+    assert (sent[-1].status, "samples are dropped (duplicate)" in sent[-1].reason) == ("hold", True)
+    _, sent = serve(Given([*usual, frame(9), 0.6]), replace(SETTINGS, rate=20.0))
+    assert sent[-1].status == "hold"
+    assert "dropped" not in sent[-1].reason
+
+
 def test_no_silence_where_time_is_made_up() -> None:
     frames = [frame(i) for i in range(10)]
     _, sent = serve(Given([*frames[:5], 0.5, *frames[5:]], realtime=False))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from streams import build_cheap, frame
 
+from quatcast.cli import run
 from quatcast.live.frames import Frame
 from quatcast.live.journal import Reading, journal_files, read_file
 from quatcast.live.pipeline import Pipeline
@@ -210,8 +211,10 @@ def test_every_file_of_the_journal_can_be_read_on_its_own(
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     session, _, _ = begin(tmp_path)
-    with pytest.raises(ValueError, match="another process writes this session"):
+    with pytest.raises(BlockingIOError, match="another process writes this session"):
         begin(tmp_path)
+    words = ["live", "simulated:?speed=0&seconds=1", "--record", str(tmp_path)]
+    assert (run(words), run(["--worker", *words])) == (2, 1)  # the supervisor starts a worker again
     cut(session)
     cut(begin(tmp_path)[0])
 

@@ -21,6 +21,13 @@ WORKER = "--worker"
 """Hidden option of processes that the supervisor starts: other errors than wrong settings have exit code 1."""
 
 
+_BUSY = {
+    False: "this machine is too busy",
+    True: "because samples come faster than their times say (for a recording: file:… or stdin:?speed=0)",
+}
+"""Why nothing was learnt from samples, by whether they came faster than their times say."""
+
+
 class _SourceOrCommand(TyperGroup):
     """A group whose first word may be a command, or else the source of a stream to run."""
 
@@ -100,7 +107,7 @@ def run(
     summary = asyncio.run(serve(plan, _tell))
     _tell(
         f"{summary.frames} samples, {summary.forecasts} forecasts sent, {summary.holds} of them hold"
-        + (f"; nothing learnt from {summary.unlearnt}, this machine is too busy" if summary.unlearnt else "")
+        + (f"; nothing learnt from {summary.unlearnt}, {_BUSY[summary.hurried]}" if summary.unlearnt else "")
         + _counted(summary.counts, summary.refused)
     )
     if summary.frames and not summary.rate:

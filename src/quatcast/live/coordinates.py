@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from quatcast.data.wording import counted
 from quatcast.forecasting.spaces import SPACES
 from quatcast.live.frames import Frame
 
@@ -36,6 +37,18 @@ def expected(space: str, got: int) -> str:
     numbers = allowed(space)
     shown = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
     return f"expected {shown} coordinates per channel for --space {space}, got {got}"
+
+
+def other_shape(got: tuple[int, ...], usual: tuple[int, ...]) -> str:
+    """Return in words that samples have another shape (channels, coordinates) than those before.
+
+    Examples
+    --------
+    >>> other_shape((2, 3), (1, 3))
+    'samples have 2 channels with 3 coordinates, expected 1 channel with 3'
+    """
+    shown = f"{counted(got[0], 'channel')} with {counted(got[1], 'coordinate')}"
+    return f"samples have {shown}, expected {counted(usual[0], 'channel')} with {usual[1]}"
 
 
 def fitted(frame: Frame, space: str) -> Frame | None:

@@ -15,6 +15,8 @@ class Summary:
         Number of frames taken, of forecasts sent, and of those with the status hold.
     unlearnt
         Number of samples from which nothing was learnt, because this machine could not keep up.
+    hurried
+        Whether the times of the device advanced faster than the clock, as those of a recording that is sent at once do.
     counts
         Number of frames and samples of each kind.
     refused
@@ -38,3 +40,4 @@ class Summary:
     refused: dict[str, int]
     dropped: int
     rate: float = 0.0
+    hurried: bool = False

@@ -13,7 +13,7 @@ from quatcast.safety.status import Status
 HOLD = Status.HOLD.label
 
 
-def hold_after(last: ForecastFrame, moment: float, silent: float) -> ForecastFrame:
+def hold_after(last: ForecastFrame, moment: float, silent: float, instead: str = "") -> ForecastFrame:
     """Return a hold without positions.
 
     Parameters
@@ -24,6 +24,8 @@ def hold_after(last: ForecastFrame, moment: float, silent: float) -> ForecastFra
         The present.
     silent
         Seconds since the last sample.
+    instead
+        What arrives instead of samples that can be used; empty if nothing does.
     """
     nothing, channels = np.full(last.sample.shape, np.nan), len(last.filled)
     unknown, later = np.full(channels, np.nan), moment - last.time
@@ -35,7 +37,7 @@ def hold_after(last: ForecastFrame, moment: float, silent: float) -> ForecastFra
         position=nothing,
         radius=unknown,
         status=HOLD,
-        reason=f"no sample for {math.floor(10 * silent) / 10:g} s",
+        reason=f"no sample for {math.floor(10 * silent) / 10:g} s" + (f": {instead}" if instead else ""),
         filled=np.ones(channels, dtype=bool),
         sample=nothing,
         path=tuple(PathPoint(point.target_time + later, nothing, unknown, HOLD, angles) for point in last.path),

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import Self
 
+from quatcast.live.frames import Frame
+
 try:
     import fcntl
 except ImportError:  # pragma: no cover - on Windows workers do not take turns
@@ -21,6 +23,8 @@ LEAST = 2
 """Smallest limit: with each new sample, one of those that are waiting is learnt from."""
 TURNS_VARIABLE = "QUATCAST_LEARNING_TURNS"
 """Environment variable by which a supervisor tells its workers the descriptor and the number of turns."""
+HURRIED = 1.5
+"""Seconds of device time per second from which on samples come faster than their times say."""
 
 
 class Pace:
@@ -121,3 +125,10 @@ class Turns:
     def close(self) -> None:
         """Forget the turns."""
         os.close(self.descriptor)
+
+
+def is_hurried(first: Frame | None, last: Frame) -> bool:
+    """Return whether the times of the device have advanced faster than the clock of this machine."""
+    if first is None or first.device_time is None or last.device_time is None:
+        return False
+    return last.device_time - first.device_time > HURRIED * (last.received - first.received)

@@ -99,6 +99,11 @@ class Pipeline:
         return 1.0 / self.rate if self.rate else 0.0
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of channels and of coordinates; empty as long as no sample has been placed on the grid."""
+        return () if self._grid is None or self._grid.values is None else self._grid.values.shape
+
+    @property
     def counts(self) -> dict[str, int]:
         """Number of frames and samples of each kind."""
         return dict(self._grid.counts) if self._grid is not None else {"frames": self.frames}

@@ -19,7 +19,7 @@ from typing import Any
 
 from quatcast.data.wording import counted
 from quatcast.live.clock import now
-from quatcast.live.coordinates import expected, fitted
+from quatcast.live.coordinates import fitted
 from quatcast.live.done import Summary
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.garbage import Garbage
@@ -27,10 +27,11 @@ from quatcast.live.grid import GridSample
 from quatcast.live.helpers import run_with_helpers
 from quatcast.live.hold import HOLD, hold_after
 from quatcast.live.metrics import Metrics
-from quatcast.live.pace import Pace, Turns
+from quatcast.live.pace import Pace, Turns, is_hurried
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.session import Session
 from quatcast.live.transports.base import Sink, Source
+from quatcast.live.unusable import Unusable
 from quatcast.live.view.feed import ViewFeed
 
 log = logging.getLogger("quatcast.live")
@@ -72,6 +73,11 @@ class Service:
     turns
         Turns to learn, if streams in other processes learn on the same cores.
 
+    Raises
+    ------
+    ValueError
+        If the settings of the stream contradict the URL of the source.
+
     Examples
     --------
     >>> from quatcast.live.settings import LiveSettings
@@ -94,6 +100,7 @@ class Service:
         checkpoint: float = CHECKPOINT,
         turns: Turns | None = None,
     ) -> None:
+        source.fit(pipeline.settings)
         self.pipeline, self.source, self.sinks = pipeline, source, sinks
         self.session, self.feed, self.metrics, self.turns = session, feed, metrics or Metrics(), turns
         self.checkpoint_every = checkpoint
@@ -102,15 +109,15 @@ class Service:
         self._whole = True
         self._reader: asyncio.Task[None] | None = None
         self._coming: asyncio.Task[Frame | None] | None = None
-        self._pace, self._garbage = Pace(), Garbage()
+        self._pace, self._garbage, self._unusable = Pace(), Garbage(), Unusable()
         self._heard = self._virtual = 0.0
         self._heard_at = 0.0
-        self._silent = False
+        self._silent = self._hurried = False
         self._last: ForecastFrame | None = None
         self._saved = time.monotonic()
         self._stream = pipeline.settings.stream
         self._refused: dict[str, int] = {}
-        self._unfit = 0
+        self._first: Frame | None = None
 
     def stop(self) -> None:
         """Finish the sample that is being taken, then end; safe to call from a signal handler of the loop."""
@@ -149,13 +156,14 @@ class Service:
             refused=self._all_refused(),
             dropped=sum(sink.dropped for sink in self.sinks),
             rate=self.pipeline.rate,
+            hurried=self._hurried,
         )
 
     def _all_refused(self) -> dict[str, int]:
         """Return how many messages the source and the service refused, by kind."""
         # A copy: a thread of the source may add a kind meanwhile.
         refused = dict(self.source.refused)
-        return refused | {"coordinates": self._unfit} if self._unfit else refused
+        return refused | {"coordinates": unfit} if (unfit := self._unusable.refused) else refused
 
     def _recover(self) -> None:
         """Continue the session where it was."""
@@ -217,10 +225,8 @@ class Service:
         """Refuse a frame with a number of coordinates that the space does not have, and say so once."""
         space = self.pipeline.settings.space
         fit = fitted(frame, space)
-        if fit is None:
-            self._unfit += 1
-            if self._unfit == 1:
-                self.tell("refused", f"{expected(space, frame.values.shape[1])}; such samples are refused and counted")
+        if fit is None and (news := self._unusable.refuse(frame, space)):
+            self.tell("refused", news)
         return fit
 
     def now(self) -> float:
@@ -229,8 +235,8 @@ class Service:
 
     async def _take(self, frame: Frame) -> None:
         """Journal a frame, forecast from the samples that it completes, and learn."""
-        self._heard, self._heard_at, self._virtual = now(), time.monotonic(), frame.received
-        self._end_of_silence()
+        self._first = self._first or frame
+        self._heard_at, self._virtual = time.monotonic(), frame.received
         number = self.pipeline.frames + 1
         if self.session is not None:
             self.session.record_frame(frame, number)
@@ -241,6 +247,10 @@ class Service:
             self.metrics.count("samples_dropped", stream=self._stream, why=taken.dropped)
             if self.session is not None:
                 self.session.record_event("dropped", taken.dropped, number)
+            if news := self._unusable.drop(frame, taken.dropped, self.pipeline.shape):
+                self.tell("dropped", news)
+        else:
+            self._end_of_silence()
         if taken.event:
             self.tell("time", taken.event)
         if not measured and self.pipeline.measured:
@@ -281,6 +291,7 @@ class Service:
             self._learn(limit)
         else:
             self.unlearnt += 1
+            self._hurried = is_hurried(self._first, frame)
             self.metrics.count("samples_unlearnt", stream=self._stream)
         if self.session is not None:
             self.session.record_forecast(made, number, limit, late=late, unsent=not send, unlearnt=not learnt)
@@ -329,7 +340,7 @@ class Service:
     # The service's own clock.
 
     async def _watch(self) -> None:
-        """Send hold while no samples come."""
+        """Send hold while no samples come that can be used."""
         repeated = 0.0
         while True:
             limit = max(SILENT_PERIODS * self.pipeline.period, SILENT)
@@ -337,16 +348,19 @@ class Service:
             if self._last is None or silent < limit:
                 await asyncio.sleep(max(0.005, limit - silent if self._last else SILENT))
                 continue
+            instead = self._unusable.instead(within=limit)
             if not self._silent:
                 self._silent, repeated = True, 0.0
-                self.tell("silence", f"no sample for {silent:.2g} s: hold")
-                self.metrics.ready(False, "no samples arrive")
+                self.tell("silence", f"no sample for {silent:.2g} s{instead and f' ({instead})'}: hold")
+                self.metrics.ready(False, instead or "no samples arrive")
             if now() - repeated >= REPEATED:
                 repeated = now()
-                self._send(hold_after(self._last, now(), silent))
+                self._send(hold_after(self._last, now(), silent, instead))
             await asyncio.sleep(max(SILENT, self.pipeline.period))
 
     def _end_of_silence(self) -> None:
+        self._heard = now()
+        self._unusable.end()
         if self._silent:
             self._silent = False
             self.tell("silence", "samples arrive again")

@@ -346,5 +346,8 @@ def _lock(folder: Path) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
-        raise ValueError(f"{folder}: another process writes this session; stop it or give another folder") from None
+        # Of the surroundings, not of the settings: the supervisor tries again.
+        raise BlockingIOError(
+            f"{folder}: another process writes this session; stop it or give another folder"
+        ) from None
     return descriptor

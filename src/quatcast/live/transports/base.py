@@ -9,6 +9,7 @@ from typing import Self
 from urllib.parse import SplitResult, urlsplit
 
 from quatcast.live.frames import ForecastFrame, Frame
+from quatcast.live.settings import LiveSettings
 
 
 class Source(ABC):
@@ -62,6 +63,15 @@ class Source(ABC):
     @abstractmethod
     def frames(self) -> AsyncIterator[Frame]:
         """Yield the samples as they arrive."""
+
+    def fit(self, settings: LiveSettings) -> None:  # noqa: B027
+        """Read samples as the settings of the stream ask for; called before it is entered. By default it does nothing.
+
+        Raises
+        ------
+        ValueError
+            If the settings contradict the URL.
+        """
 
     def resume(self, last: Frame) -> None:  # noqa: B027
         """Continue after a sample, if the source can; called before it is entered. By default it does nothing."""

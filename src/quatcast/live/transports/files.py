@@ -2,24 +2,26 @@
 
 ``file:walk.csv`` plays a recording in real time, ``file:walk.csv?speed=10`` ten times as fast, and
 ``file:walk.csv?speed=0`` as fast as samples are taken. Only at speed 1 is it played in real time: at other speeds the
-times of arrival are those at which the samples would have arrived.
+times of arrival are those at which the samples would have arrived. Files that are not clear by themselves take the
+reading options of ``quatcast forecast``: ``file:walk.csv?encoding=latin-1&time-unit=ms``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
-from urllib.parse import SplitResult, parse_qsl, unquote
+from typing import Any, Self
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode
 
 import numpy as np
 
-from quatcast.data import Recording, read_csv
+from quatcast.data import Recording, read
 from quatcast.live.clock import now
 from quatcast.live.frames import Frame
 from quatcast.live.journal import Reading, read_file, read_journal
@@ -33,6 +35,13 @@ SPACES = {
     "pose": ("pose",),
 }
 """Space of a recording → the spaces in which its samples can be forecast."""
+
+
+LISTS = ("channels", "columns", "ignore")
+"""Reading options with several values: `columns` is repeated, the others are separated by commas."""
+READING = (*LISTS, "time", "time-unit", "unit", "space", "encoding", "rate", "dimensions")
+"""Options of `quatcast.data.read` in a URL, under the names that they have on the command line."""
+_ON_COMMAND_LINE = re.compile(rf"--({'|'.join(READING)}) (?:'([^']*)'|(?=\S))")
 
 
 def parse_options(parts: SplitResult, **defaults: float) -> dict[str, float]:
@@ -147,8 +156,8 @@ class FileSource(PlayedSource):
         Name of the stream.
     speed
         1 for real time; 0 to yield frames as fast as they are taken.
-    rate, dimensions
-        Sampling rate and number of columns per channel of a CSV file that does not say; 0 if it does.
+    reading
+        Arguments of `quatcast.data.read`, for a file that is not clear by itself.
 
     Raises
     ------
@@ -170,16 +179,23 @@ class FileSource(PlayedSource):
     50
     """
 
-    def __init__(self, path: Path, stream: str, speed: float = 1.0, rate: float = 0, dimensions: float = 0) -> None:
+    def __init__(self, path: Path, stream: str, speed: float = 1.0, **reading: Any) -> None:
         super().__init__(speed)
         self.path, self.stream = path, stream
         if not path.exists():
             raise FileNotFoundError(2, "there is no such file", str(path))
         self._recording: Recording | None = None
         if path.is_dir() or path.suffix == ".jsonl":
+            if reading:
+                raise ValueError(
+                    f"file: expected only the option speed for a session, got {', '.join(sorted(reading))}"
+                )
             self.spaces = _session_spaces(path if path.is_dir() else path.parent)
         else:
-            self._recording = read_csv(path, rate=rate or None, dimensions=int(dimensions) or None)
+            try:
+                self._recording = read(path, **reading)
+            except ValueError as error:
+                raise ValueError(_in_url(str(error))) from None
             self.spaces = _recording_spaces(self._recording)
 
     def recorded(self) -> Iterator[Frame]:
@@ -226,7 +242,31 @@ def _source(parts: SplitResult, stream: str) -> FileSource:
     path = unquote(parts.netloc + parts.path)
     if not path:
         raise ValueError("file: expected a path, as in file:walk.csv?speed=1")
-    return FileSource(Path(path), stream, **parse_options(parts, speed=1.0, rate=0.0, dimensions=0.0))
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    for name, _ in given:
+        if name not in ("speed", *READING):
+            raise ValueError(f"file: expected the options speed, {', '.join(READING)}, got {name!r}")
+    numbers = urlencode([one for one in given if one[0] not in READING or one[0] in ("rate", "dimensions")])
+    options = parse_options(parts._replace(query=numbers), speed=1.0, rate=0.0, dimensions=0.0)
+    rate, dimensions = options["rate"], int(options["dimensions"])
+    reading: dict[str, Any] = ({"rate": rate} if rate else {}) | ({"dimensions": dimensions} if dimensions else {})
+    for name, value in given:
+        if name in LISTS:
+            reading.setdefault(name, []).extend([value] if name == "columns" else value.split(","))
+        elif name in READING and name not in options:
+            reading[name.replace("-", "_")] = value
+    return FileSource(Path(path), stream, options["speed"], **reading)
+
+
+def _in_url(message: str) -> str:
+    """Return an error of the reader with options in the form that they have in a URL.
+
+    Examples
+    --------
+    >>> _in_url("time_unit='ms' (--time-unit ms), or ignore the column (--ignore 'stamp')")
+    "time_unit='ms' (?time-unit=ms), or ignore the column (?ignore=stamp)"
+    """
+    return _ON_COMMAND_LINE.sub(lambda found: f"?{found[1]}={found[2] or ''}", message)
 
 
 register_transport("file", _source)

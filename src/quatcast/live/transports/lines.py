@@ -6,10 +6,14 @@ import logging
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from quatcast.escaping import one_line
 from quatcast.live.checks import remove_check
+from quatcast.live.coordinates import allowed, expected
 from quatcast.live.frames import ChecksumError, Frame, FrameError
 from quatcast.live.messages import header_names, parse_sample, split_cells
+from quatcast.live.settings import LiveSettings
 from quatcast.live.transports.base import Source
 from quatcast.live.transports.endpoint import Endpoint
 
@@ -17,6 +21,12 @@ log = logging.getLogger("quatcast.live")
 
 LINE_OPTIONS = ("dimensions", "stream", "check")
 """Options of URLs whose messages are lines of text."""
+USUAL = 3
+"""Coordinates per channel, unless the space or the URL says otherwise."""
+LOOKED = 20
+"""Number of lines without a time in which one is looked for."""
+EVEN = 0.02
+"""Range of the steps of a time, as a share of their mean."""
 REQUIRED = "required"
 """Value of the option `check` if every line must have a checksum."""
 
@@ -49,21 +59,57 @@ class LineRules:
     refused
         Number of refused messages by kind.
     dimensions
-        Coordinates per channel of lines of numbers.
+        Coordinates per channel of lines of numbers; 0 for those of the space.
     check
         Whether every line must have a checksum.
     stream
         The one stream that is taken: the one of the URL, or else the first that is named in a message.
     unchecked
         Number of samples that were taken without a checksum.
+    coordinates
+        Coordinates per channel that are read.
+
+    Examples
+    --------
+    >>> rules = LineRules("tool")
+    >>> rules.fit("pose")
+    >>> rules.coordinates
+    7
     """
 
     default: str
     refused: Counter[str] = field(default_factory=Counter)
-    dimensions: int = 3
+    dimensions: int = 0
     check: bool = False
     stream: str = ""
     unchecked: int = 0
+    coordinates: int = field(default=USUAL, init=False)
+    _firsts: list[float] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.coordinates = self.dimensions or USUAL
+
+    def fit(self, space: str) -> None:
+        """Read as many coordinates per channel as a space has; raise an error if the URL asks for others."""
+        numbers = allowed(space)
+        if not self.dimensions:
+            self.coordinates = numbers[0] if len(numbers) == 1 else USUAL
+        elif self.dimensions not in numbers:
+            raise ValueError(f"?dimensions={self.dimensions}: {expected(space, self.dimensions)}")
+
+    def look_for_time(self, first: float) -> None:
+        """Warn once if the first numbers of the first lines without a time grow evenly."""
+        if len(self._firsts) >= LOOKED:
+            return
+        self._firsts.append(first)
+        if len(self._firsts) == LOOKED:
+            steps = np.diff(self._firsts)
+            if np.all(steps > 0) and np.ptp(steps) <= EVEN * np.mean(steps):
+                log.warning(
+                    "the first number of each line grows evenly, as a time does, and is read as a coordinate; if it is "
+                    "a time, give the number of coordinates per channel (?dimensions=2), or send JSON: "
+                    "docs/live-messages.md says how times and coordinates are told apart"
+                )
 
     def admit(self, name: str) -> bool:
         """Tell whether messages of a stream are taken."""
@@ -81,6 +127,10 @@ class TextSource(Source):
     def unchecked(self) -> int:  # type: ignore[override]
         """Number of samples that were taken without a checksum."""
         return self._rules.unchecked
+
+    def fit(self, settings: LiveSettings) -> None:
+        """Read as many coordinates per channel as the space has, unless the URL gives their number."""
+        self._rules.fit(settings.space)
 
 
 @dataclass
@@ -119,7 +169,7 @@ class LineReader:
             return None
         first, self._begun = not self._begun, True
         try:
-            frame = parse_sample(line if content is None else content, "", received, self.rules.dimensions)
+            frame = parse_sample(line if content is None else content, "", received, self.rules.coordinates)
         except ChecksumError as error:
             self.refuse("checksum", str(error))
             return None
@@ -131,6 +181,8 @@ class LineReader:
             self.refuse("stream", f"stream: expected {self.rules.stream!r}, got {frame.stream!r}")
             return None
         self.rules.unchecked += content is None
+        if frame.device_time is None and not line.startswith(b"{"):
+            self.rules.look_for_time(float(frame.values[0, 0]))
         names = frame.names or (self.names if len(self.names) == len(frame.values) else ())
         return replace(frame, stream=frame.stream or self.rules.default, names=names)
 
@@ -150,7 +202,7 @@ class LineReader:
             or not text.strip().isprintable()
         ):
             return False
-        self.names = header_names(cells, self.rules.dimensions)
+        self.names = header_names(cells, self.rules.coordinates)
         return True
 
 
@@ -162,7 +214,7 @@ def line_rules(endpoint: Endpoint, stream: str, refused: Counter[str]) -> LineRu
     return LineRules(
         default=stream,
         refused=refused,
-        dimensions=int(endpoint.number("dimensions", 3, 1, 16)),
+        dimensions=int(endpoint.number("dimensions", USUAL, 1, 16)) if "dimensions" in endpoint.options else 0,
         check=check is not None,
         stream=endpoint.options.get("stream", ""),
     )

@@ -1,6 +1,7 @@
 """Standard input and standard output: samples and forecasts as lines, for pipes and for looking at.
 
-``stdin:`` reads the same lines as TCP, ``stdout:`` writes one forecast per line.
+``stdin:`` reads the same lines as TCP, ``stdout:`` writes one forecast per line. ``stdin:?speed=0`` is for lines that
+were measured earlier: they arrive at the times that they say, however fast they are read.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 import threading
 from collections import Counter, deque
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import BinaryIO, Self
 from urllib.parse import SplitResult
 
@@ -18,6 +20,7 @@ from quatcast.live.clock import now
 from quatcast.live.fields import MAX_DIMENSIONS
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
+from quatcast.live.settings import LiveSettings
 from quatcast.live.transports.base import Sink, register_transport
 from quatcast.live.transports.files import parse_options
 from quatcast.live.transports.lines import LineReader, LineRules, TextSource
@@ -34,23 +37,30 @@ class StdinSource(TextSource):
     stream
         Name of the stream.
     dimensions
-        Coordinates per channel of lines of numbers.
+        Coordinates per channel of lines of numbers; None for those of the space.
+    speed
+        1 for lines that arrive when they are measured; 0 for lines that are read as fast as samples are taken.
     file
         Where to read from; standard input if nothing is given.
 
     Raises
     ------
     ValueError
-        If there are not 1 to 16 coordinates per channel.
+        If there are not 1 to 16 coordinates per channel, or the speed is neither 0 nor 1.
     """
 
-    def __init__(self, stream: str, dimensions: float = 3, file: BinaryIO | None = None) -> None:
-        if not 1 <= dimensions <= MAX_DIMENSIONS:
+    def __init__(
+        self, stream: str, dimensions: float | None = None, speed: float = 1.0, file: BinaryIO | None = None
+    ) -> None:
+        if dimensions is not None and not 1 <= dimensions <= MAX_DIMENSIONS:
             raise ValueError(f"stdin, dimensions: expected a number from 1 to {MAX_DIMENSIONS}, got {dimensions:g}")
+        if speed not in (0, 1):
+            raise ValueError(f"stdin, speed: expected 0 or 1, got {speed:g}")
+        self.realtime, self._rate = speed == 1, 0.0
         self.refused: Counter[str] = Counter()
         self._file = file or sys.stdin.buffer
-        self._rules = LineRules(stream, self.refused, int(dimensions))
-        self._reader = LineReader(self._rules)
+        self._rules = LineRules(stream, self.refused, int(dimensions or 0))
+        self._reader, self._number = LineReader(self._rules), -1
 
     async def __aenter__(self) -> Self:
         """Begin to read."""
@@ -104,7 +114,20 @@ class StdinSource(TextSource):
             self._room.release()
             if isinstance(one, Exception):
                 raise one
-            yield one
+            yield one if self.realtime else self._dated(one)
+
+    def fit(self, settings: LiveSettings) -> None:
+        """Use the rate of the settings for lines without times."""
+        super().fit(settings)
+        self._rate = settings.rate or 0.0
+
+    def _dated(self, frame: Frame) -> Frame:
+        """Return a frame that arrives when it was measured, by its time or else by its number and the rate."""
+        self._number = self._number + 1 if frame.sequence is None else frame.sequence
+        if frame.device_time is None and not self._rate:
+            raise ValueError("stdin: expected a time in every line, or --rate, because of speed=0")
+        received = self._number / self._rate if frame.device_time is None else frame.device_time
+        return replace(frame, received=received)
 
 
 class StdoutSink(Sink):
@@ -161,7 +184,8 @@ class StdoutSink(Sink):
 
 
 def _source(parts: SplitResult, stream: str) -> StdinSource:
-    return StdinSource(stream, parse_options(parts, dimensions=3.0)["dimensions"])
+    options = parse_options(parts, dimensions=0.0, speed=1.0)
+    return StdinSource(stream, options["dimensions"] if "dimensions" in parts.query else None, options["speed"])
 
 
 def _sink(parts: SplitResult, stream: str) -> StdoutSink:

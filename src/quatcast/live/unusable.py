@@ -1,0 +1,61 @@
+"""Samples that arrive and cannot be used: for the service they are silence, whose reason they are."""
+
+from __future__ import annotations
+
+from quatcast.live.clock import now
+from quatcast.live.coordinates import expected, other_shape
+from quatcast.live.frames import Frame
+
+SEVERAL = 2
+"""Number of unusable samples in a row from which on they are the reason of a silence."""
+
+
+class Unusable:
+    """What arrives instead of samples that can be used.
+
+    Attributes
+    ----------
+    refused, misshapen
+        Number of samples with coordinates that the space does not have, and of those with another shape than before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unusable, frame = Unusable(), Frame("chest", None, 0.1, 500.0, np.zeros((2, 3)))
+    >>> unusable.drop(frame, "shape", (1, 3))
+    'samples have 2 channels with 3 coordinates, expected 1 channel with 3; such samples are dropped and counted'
+    >>> unusable.drop(frame, "shape", (1, 3))
+    ''
+    >>> unusable.instead(within=1.0)
+    'samples have 2 channels with 3 coordinates, expected 1 channel with 3'
+    """
+
+    def __init__(self) -> None:
+        self.refused = self.misshapen = 0
+        self.end()
+
+    def refuse(self, frame: Frame, space: str) -> str:
+        """Take note of a sample that does not fit the space, and return what to tell: of the first one only."""
+        self._note(expected(space, frame.values.shape[1]))
+        self.refused += 1
+        return f"{self._words}; such samples are refused and counted" if self.refused == 1 else ""
+
+    def drop(self, frame: Frame, why: str, shape: tuple[int, ...]) -> str:
+        """Take note of a sample that the grid drops, and return what to tell: of the first of another shape only."""
+        if why != "shape":
+            self._note(f"samples are dropped ({why})")
+            return ""
+        self._note(other_shape(frame.values.shape, shape))
+        self.misshapen += 1
+        return f"{self._words}; such samples are dropped and counted" if self.misshapen == 1 else ""
+
+    def end(self) -> None:
+        """Forget the unusable samples in a row, because a usable one has arrived."""
+        self._row, self._at, self._words = 0, 0.0, ""
+
+    def instead(self, within: float) -> str:
+        """Return in words what has arrived within some seconds instead of usable samples; empty if nothing has."""
+        return self._words if self._row >= SEVERAL and now() - self._at <= within else ""
+
+    def _note(self, words: str) -> None:
+        self._row, self._at, self._words = self._row + 1, now(), words

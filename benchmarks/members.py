@@ -104,7 +104,9 @@ def score_members(signal: Signal, horizons: Sequence[float]) -> MemberScores:
     without = []
     for k in range(len(each)):
         rest = [Replayed(mixture, forecasts) for i, forecasts in enumerate(each) if i != k]
-        without.append(run(Mixture(rest, memory=mixture.memory, shrinkage=mixture.shrinkage), x)[0])
+        without.append(
+            run(Mixture(rest, memory=mixture.memory, shrinkage=mixture.shrinkage, farthest=mixture.farthest), x)[0]
+        )
     return MemberScores(
         rmse(signal, made, ahead),
         tuple(rmse(signal, forecasts[:, 0], ahead) for forecasts in each),

@@ -120,7 +120,7 @@ class MixtureState(ForecasterState):
     count
         (horizons, channels), number of errors so far.
     low, high
-        (channels, dimensions), range of the samples while errors are few.
+        (channels, dimensions), range of the samples so far.
     unseen
         (channels,), number of samples in a row in which a channel was not observed.
     age
@@ -247,7 +247,7 @@ class Mixture(Combination):
         if not usable.all():
             forecasts[~usable] = np.nan
         if self.farthest is not None and state.count.min() < self.memory:
-            forecasts = self._limited(forecasts, self.farthest, sample, observed)
+            forecasts = self._limited(forecasts, self.farthest, sample)
         state.made.append(forecasts)
         state.sample, state.observed = sample, observed
         self._fade()
@@ -261,14 +261,12 @@ class Mixture(Combination):
         if not self.learn_first:
             self._weigh()
 
-    def _limited(self, forecasts: Floats, times: float, sample: Floats, observed: Bools) -> Floats:
-        """Shorten displacements that are longer than several times the range of the signal so far."""
-        state, column = self.state, observed[:, None]
-        state.low = np.where(column, np.minimum(state.low, sample), state.low)
-        state.high = np.where(column, np.maximum(state.high, sample), state.high)
+    def _limited(self, forecasts: Floats, times: float, sample: Floats) -> Floats:
+        """Shorten displacements that are longer than a multiple of the range of the signal so far."""
         moved = forecasts - sample
         length = np.sqrt(np.sum(moved * moved, axis=-1, keepdims=True))
-        farthest = times * np.sqrt(np.sum((state.high - state.low) ** 2, axis=-1, keepdims=True))
+        extent = np.maximum(self.state.high - self.state.low, 0.0)
+        farthest = times * np.sqrt(np.sum(extent * extent, axis=-1, keepdims=True))
         return np.where(length > farthest, sample + moved * (farthest / np.maximum(length, TINY)), forecasts)
 
     def _fade(self) -> None:
@@ -281,8 +279,10 @@ class Mixture(Combination):
 
     def _weigh(self) -> None:
         """Count the errors of the forecasts of the newest sample, and weigh the members anew if it is time."""
-        state = self.state
+        state, column = self.state, self.state.observed[:, None]
         state.age += 1
+        state.low = np.where(column, np.minimum(state.low, state.sample), state.low)
+        state.high = np.where(column, np.maximum(state.high, state.sample), state.high)
         covariance, weights, count = state.covariance.copy(), state.weights.copy(), state.count.copy()
         ahead = horizons_of(self)
         for i, (h, rho) in enumerate(zip(ahead, np.broadcast_to(self.shrinkage, len(ahead)), strict=True)):

@@ -70,7 +70,7 @@ WEIGHTS = 10.0
 """Computations of the weights per second, at most one per sample."""
 GAP = 5.0
 """Seconds without a channel, lost or after a jump, after which its earlier errors count for little."""
-FARTHEST = 0.7
+FARTHEST = 1.0
 """Longest displacement while few errors are known, in multiples of the range of the signal so far."""
 LONG = (0, 1, 2, 3, 4, 5, 8, 12, 18, 26, 36, 46)
 """Delays in ticks over almost five seconds, which is more than a breath."""

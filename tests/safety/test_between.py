@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quatcast import AdaptiveLinear, Guarded, quaternion
-from quatcast.safety.between import Between, interpolate
+from quatcast.safety.between import Between, interpolate, widened
 
 RATE = 10.0
 
@@ -56,7 +56,10 @@ def test_successive_samples_have_nothing_in_between():
     for t in range(60):
         between.take(np.full((1, 3), float(t)), np.full((2, 1, 3), float(t)), np.array([False]))
         between.learn()
-    np.testing.assert_array_equal(between.excess(np.ones((2, 1))), np.zeros((2, 1)))
+    assert np.isnan(between.radii).all()
+    t, middles = np.array(between.knots, dtype=float), np.array(between.middles, dtype=float)
+    radii = widened(t, np.array([[1.0], [1.0], [3.0]]), middles, between.radii, np.array([0.5, 1.5]))
+    np.testing.assert_array_equal(radii, [[1.0], [2.0]])
 
 
 def test_replaced_samples_and_samples_that_are_not_learnt_from_do_not_disturb():

@@ -38,6 +38,40 @@ def in_gaps(t: Floats, asked: Floats) -> tuple[NDArray[np.int64], Floats]:
     return i, (asked - t[i]) / (t[i + 1] - t[i])
 
 
+def widened(t: Floats, radii: Floats, middles: Floats, between: Floats, asked: Floats) -> Floats:
+    """Interpolate radii (n, …) at times t, and add what radii in the middle of the gaps exceed that.
+
+    Parameters
+    ----------
+    t, radii
+        Times and their radii.
+    middles, between
+        (n − 1,), a time in each gap between two of them, or its beginning for none, and the radii there.
+    asked
+        (m,), times asked for.
+
+    Examples
+    --------
+    The radius is 1 at both ends of a second and 3 in between:
+
+    >>> at = [np.array(times) for times in ([0.0, 1.0], [0.5], [0.25, 0.5, 1.0])]
+    >>> widened(at[0], np.array([1.0, 1.0]), at[1], np.array([3.0]), at[2])
+    array([2.5, 3. , 1. ])
+    """
+
+    def linear(times: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
+        i, share = in_gaps(t, times)
+        share = share.reshape(-1, *[1] * (radii.ndim - 1))
+        return i, share, (1 - share) * radii[i] + share * radii[i + 1]
+
+    # The excess falls to zero at the ends of a gap as a parabola does.
+    _, middle, expected = linear(middles)
+    inside = (middle > 0) & (middle < 1)
+    excess = np.where(inside, np.maximum(between - expected, 0.0) / np.where(inside, middle * (1 - middle), 1.0), 0.0)
+    i, share, plain = linear(asked)
+    return np.asarray(plain + share * (1 - share) * excess[i])
+
+
 @dataclass
 class Between(State):
     """How far forecasts in the middle between two horizons, or before the first one, were from the truth.
@@ -47,7 +81,7 @@ class Between(State):
     knots
         0 and the horizons in samples.
     middles
-        The sample in the middle of each gap between two knots; that of the first one if there is none.
+        The sample in the middle of each gap between two knots; the first knot if there is none between them.
     conformals
         The radius in the middle of each gap.
     recent
@@ -86,16 +120,3 @@ class Between(State):
                 made = interpolate(t, self.recent[-1 - middle][0], np.array([float(middle)]))[0]
                 radii[gap] = self.conformals[gap].update(np.where(replaced, np.nan, norm(now - made)))
         self.radii = radii
-
-    def excess(self, radii: Floats) -> Floats:
-        """Return by how much the radii in the middle of the gaps exceed what radii (horizons, rows) would give there.
-
-        The result is (gaps, rows), zero between successive samples.
-        """
-        ends = np.concatenate([radii[:1], radii])
-        a, b, m = (np.array(one, dtype=float) for one in (self.knots[:-1], self.knots[1:], self.middles))
-        share = ((m - a) / (b - a))[:, None]
-        linear = (1 - share) * ends[:-1] + share * ends[1:]
-        # The excess falls to zero at the ends of the gap as a parabola does.
-        bump = np.where(share > 0, 4 * share * (1 - share), 1.0)
-        return np.where(share > 0, np.maximum(self.radii - linear, 0.0) / bump, 0.0)

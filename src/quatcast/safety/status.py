@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.forecasting.contract import Forecasts
-from quatcast.safety.between import in_gaps, interpolate
+from quatcast.safety.between import interpolate, widened
 from quatcast.typing import Bools, Floats
 
 
@@ -122,9 +122,9 @@ class Path:
         One per horizon.
     replaced
         (channels,), True where the newest sample was rejected and replaced.
-    excess
-        (n, channels), by how much radii exceed linear interpolation in the middle of the gap before each horizon; None
-        for nothing.
+    middles, between
+        (n,) and (n, channels): a moment in the gap before each horizon, or the beginning of the gap for none, and radii
+        there; by default radii are interpolated linearly.
     unit
         Where a unit quaternion is among the coordinates, or None.
 
@@ -154,7 +154,8 @@ class Path:
     reasons: tuple[str, ...]
     replaced: Bools
     unit: slice | None = None
-    excess: Floats | None = None
+    middles: Floats | None = None
+    between: Floats | None = None
 
     def forecast(self, seconds: Any) -> Forecast:
         """Return the forecast for one moment, or for a list of moments."""
@@ -190,12 +191,10 @@ class Path:
         return position
 
     def _radius(self, asked: Floats) -> Floats:
-        """Interpolate radii linearly, that of the first horizon before it, and add the excess between horizons."""
-        radii = np.concatenate([self.radii[:1], self.radii])
-        i, share = in_gaps(np.append(0.0, self.seconds), asked)
-        share = share.reshape(-1, *[1] * (radii.ndim - 1))
-        linear = (1 - share) * radii[i] + share * radii[i + 1]
-        return np.asarray(linear if self.excess is None else linear + 4 * share * (1 - share) * self.excess[i])
+        """Interpolate radii, that of the first horizon before it."""
+        radii, t = np.concatenate([self.radii[:1], self.radii]), np.append(0.0, self.seconds)
+        middles = t[:-1] if self.middles is None else self.middles
+        return widened(t, radii, middles, self.radii if self.between is None else self.between, asked)
 
 
 @dataclass(frozen=True)

@@ -378,3 +378,11 @@ def test_every_run_counts_its_samples(forecaster: OnlineForecaster) -> None:
     with watched(progress):
         forecaster.run(motion(60)[:, None, 1:])
     assert progress.samples == 60
+
+
+def test_a_channel_without_a_single_sample_is_said(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A file of two channels, one of which lacks a coordinate throughout, as after an export of a lost marker."""
+    rows = "\n".join(f"{t / 10},{t % 7},2,3,4,{t % 5}," for t in range(200))
+    (folder / "half.csv").write_text(f"time,a_x,a_y,a_z,b_x,b_y,b_z\n{rows}\n")
+    run(["forecast", str(folder / "half.csv"), "--out", str(folder), *QUICK])
+    assert "note: no sample of b has all its coordinates: nothing can be forecast of it" in capfd.readouterr().err

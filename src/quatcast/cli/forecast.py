@@ -74,6 +74,7 @@ def forecast(
     _introduce(recording)
     recording = without_known_faults(recording, sentinel or [], valid or [])
     _note(f"{said}; if this means lost, add --sentinel {code}" for said, code in suspected_codes(recording))
+    _note(_never_seen(recording))
     if horizon > recording.duration:
         raise ValueError(f"--horizon: expected less than the {recording.duration:g} s of {file}, got {horizon:g} s")
     steps = samples_ahead(horizon, recording)
@@ -107,6 +108,15 @@ def _note(sentences: Iterable[str]) -> None:
 
     for sentence in sentences:
         warn(f"note: {sentence}")
+
+
+def _never_seen(recording: Recording) -> list[str]:
+    """Return which channels have no sample with all coordinates, of which nothing can be forecast."""
+    import numpy as np
+
+    seen = np.atleast_1d(np.isfinite(recording.positions).all(axis=-1).any(axis=0))
+    lost = [name for name, found in zip(recording.channels, seen, strict=True) if not found]
+    return [f"no sample of {name} has all its coordinates: nothing can be forecast of it" for name in lost]
 
 
 def _check_length(recording: Recording, predictor: Predictor, horizon: float) -> None:

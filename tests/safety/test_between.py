@@ -36,11 +36,27 @@ def test_a_radius_before_the_only_horizon_contains_the_error_of_the_interpolatio
     assert share > 0.9
 
 
-def test_a_radius_in_the_middle_between_horizons_is_neither_too_small_nor_too_large():
-    forecaster = Guarded(AdaptiveLinear(20, horizons=[4, 20]), rate=RATE)
-    share, radius = covered(forecaster, sine(), 12)
-    assert 0.92 < share < 0.99
-    assert radius > 1.0
+@pytest.mark.parametrize("period", [4.0, 1.0, 0.7])
+@pytest.mark.parametrize("ahead", [1, 3, 5, 11, 15, 19])
+def test_a_radius_between_horizons_holds_anywhere_between_them(period, ahead):
+    """Also for waves that pass through the middle of the gap at the right moment."""
+    forecaster = Guarded(AdaptiveLinear(20, 24, horizons=[2, 20]), rate=RATE)
+    share, _ = covered(forecaster, sine(period=period), ahead)
+    assert share > 0.9
+
+
+def test_a_gap_of_many_samples_is_compared_at_some_of_them():
+    """A horizon of a thousand samples must not make every step compare a thousand."""
+    between = Between.begin([1000], rows=1, level=0.9)
+    time = np.arange(1300)
+    for t in time:
+        sample = np.array([[np.sin(0.01 * t), 0.0, 0.0]])
+        then = np.array([[[np.sin(0.01 * (t + 1000)), 0.0, 0.0]]])
+        between.take(sample, then, np.array([False]))
+        between.learn()
+    # Ten radians lie between the newest sample and the horizon.
+    assert np.isnan(between.radii[0, 0])  # needs twice as many errors as the horizon has samples
+    assert np.nanmax(between.conformals[0].state.errors) > 1.0
 
 
 def test_where_interpolation_errs_no_more_than_forecasts_the_radius_is_linear():
@@ -56,9 +72,8 @@ def test_successive_samples_have_nothing_in_between():
     for t in range(60):
         between.take(np.full((1, 3), float(t)), np.full((2, 1, 3), float(t)), np.array([False]))
         between.learn()
-    assert np.isnan(between.radii).all()
-    t, middles = np.array(between.knots, dtype=float), np.array(between.middles, dtype=float)
-    radii = widened(t, np.array([[1.0], [1.0], [3.0]]), middles, between.radii, np.array([0.5, 1.5]))
+    t = np.array(between.knots, dtype=float)
+    radii = widened(t, np.array([[1.0], [1.0], [3.0]]), between.radii, np.array([0.5, 1.5]))
     np.testing.assert_array_equal(radii, [[1.0], [2.0]])
 
 

@@ -15,6 +15,9 @@ from quatcast.safety.channels import norm
 from quatcast.safety.conformal import Conformal
 from quatcast.typing import Bools, Floats
 
+SAMPLES = 10
+"""Number of samples between two horizons, at most, at which interpolated forecasts are compared with the truth."""
+
 
 def interpolate(t: Floats, x: Floats, asked: Floats) -> Floats:
     """Interpolate points x (n, …) at times t by cubic Hermite polynomials with slopes from the neighbouring points.
@@ -38,61 +41,42 @@ def in_gaps(t: Floats, asked: Floats) -> tuple[NDArray[np.int64], Floats]:
     return i, (asked - t[i]) / (t[i + 1] - t[i])
 
 
-def widened(t: Floats, radii: Floats, middles: Floats, between: Floats, asked: Floats) -> Floats:
-    """Interpolate radii (n, …) at times t, and add what radii in the middle of the gaps exceed that.
-
-    Parameters
-    ----------
-    t, radii
-        Times and their radii.
-    middles, between
-        (n − 1,), a time in each gap between two of them, or its beginning for none, and the radii there.
-    asked
-        (m,), times asked for.
+def widened(t: Floats, radii: Floats, between: Floats, asked: Floats) -> Floats:
+    """Interpolate radii (n, …) at times t linearly, but no less than `between` (n − 1, …) inside the gaps.
 
     Examples
     --------
-    The radius is 1 at both ends of a second and 3 in between:
-
-    >>> at = [np.array(times) for times in ([0.0, 1.0], [0.5], [0.25, 0.5, 1.0])]
-    >>> widened(at[0], np.array([1.0, 1.0]), at[1], np.array([3.0]), at[2])
-    array([2.5, 3. , 1. ])
+    >>> widened(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([1.8]), np.array([0.5, 0.9, 1.0]))
+    array([1.8, 1.9, 2. ])
     """
-
-    def linear(times: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
-        i, share = in_gaps(t, times)
-        share = share.reshape(-1, *[1] * (radii.ndim - 1))
-        return i, share, (1 - share) * radii[i] + share * radii[i + 1]
-
-    # The excess falls to zero at the ends of a gap as a parabola does.
-    _, middle, expected = linear(middles)
-    inside = (middle > 0) & (middle < 1)
-    excess = np.where(inside, np.maximum(between - expected, 0.0) / np.where(inside, middle * (1 - middle), 1.0), 0.0)
-    i, share, plain = linear(asked)
-    return np.asarray(plain + share * (1 - share) * excess[i])
+    i, share = in_gaps(t, asked)
+    share = share.reshape(-1, *[1] * (radii.ndim - 1))
+    linear = (1 - share) * radii[i] + share * radii[i + 1]
+    return np.asarray(np.where(share < 1, np.maximum(linear, between[i]), linear))
 
 
 @dataclass
 class Between(State):
-    """How far forecasts in the middle between two horizons, or before the first one, were from the truth.
+    """How far forecasts between two horizons, or before the first one, were from the truth.
+
+    The error of a gap is the largest one of the samples in it, ten of them if there are more, so that its radius
+    contains the true position anywhere in the gap. Where interpolation errs most depends on the signal: a wave may pass
+    through the middle at the right moment and be far away before and after.
 
     Attributes
     ----------
     knots
         0 and the horizons in samples.
-    middles
-        The sample in the middle of each gap between two knots; the first knot if there is none between them.
     conformals
-        The radius in the middle of each gap.
+        The radius in each gap between two knots.
     recent
         Newest sample and forecasts (knots, rows, dimensions), and which rows of the sample were replaced, of the last
         samples.
     radii
-        (gaps, rows), NaN as long as they are not known.
+        (gaps, rows), NaN as long as they are not known, 0 between successive samples.
     """
 
     knots: tuple[int, ...]
-    middles: tuple[int, ...]
     conformals: list[Conformal]
     recent: deque[tuple[Floats, Bools]]
     radii: Floats
@@ -101,22 +85,26 @@ class Between(State):
     def begin(cls, horizons: Sequence[int], rows: int, level: float) -> Between:
         """Return the state before the first sample."""
         knots = (0, *horizons)
-        middles = tuple((a + b) // 2 for a, b in pairwise(knots))
-        conformals = [Conformal(rows, max(1, middle), level) for middle in middles]
-        recent: deque[tuple[Floats, Bools]] = deque(maxlen=max(middles) + 1)
-        return cls(knots, middles, conformals, recent, np.full((len(middles), rows), np.nan))
+        recent: deque[tuple[Floats, Bools]] = deque(maxlen=knots[-1] + 1)
+        radii = np.where(np.diff(knots) > 1, np.nan, 0.0)
+        conformals = [Conformal(rows, horizon, level) for horizon in horizons]
+        return cls(knots, conformals, recent, np.repeat(radii[:, None], rows, axis=1))
 
     def take(self, sample: Floats, path: Floats, replaced: Bools) -> None:
         """Take in a sample (rows, dimensions) and the forecasts (horizons, rows, dimensions) made at it."""
         self.recent.append((np.concatenate([sample[None], path]), replaced.copy()))
 
     def learn(self) -> None:
-        """Learn from the newest sample how well those before it were forecast by interpolation."""
-        (now, *_), replaced = self.recent[-1]
+        """Learn from the newest samples how well they were forecast by interpolation."""
         t, radii = np.array(self.knots, dtype=float), self.radii.copy()
-        for gap, middle in enumerate(self.middles):
-            # Between two successive samples there is no sample to learn from.
-            if self.knots[gap] < middle < len(self.recent):
-                made = interpolate(t, self.recent[-1 - middle][0], np.array([float(middle)]))[0]
-                radii[gap] = self.conformals[gap].update(np.where(replaced, np.nan, norm(now - made)))
+        for gap, (first, last) in enumerate(pairwise(self.knots)):
+            if last - first == 1 or len(self.recent) <= last:
+                continue
+            inside = np.unique(np.linspace(first + 1, last - 1, min(last - first - 1, SAMPLES)).round().astype(int))
+            made = interpolate(t, self.recent[-1 - last][0], inside.astype(float))
+            there = [self.recent[m - last - 1] for m in inside]
+            errors = norm(np.stack([knots[0] for knots, _ in there]) - made)
+            # The larger of a number and NaN is the number: rows that were replaced do not count.
+            errors[np.stack([replaced for _, replaced in there])] = np.nan
+            radii[gap] = self.conformals[gap].update(np.fmax.reduce(errors, axis=0))
         self.radii = radii

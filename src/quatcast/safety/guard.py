@@ -228,14 +228,12 @@ class Guarded(OnlineForecaster):
         def by_channel(rows: Any) -> Any:
             return rows if kinds == 1 else np.moveaxis(rows.reshape(*rows.shape[:-1], kinds, -1), -2, -1)
 
-        between = self.state.between
         points = Path(
             seconds=self._whole,
             origin=origin,
             positions=self._space.from_coordinates(chart, path + gated.offset, self._whole),
             radii=by_channel(np.stack([radius for radius, _, _ in judged])),
-            middles=np.array(between.middles) / self.rate,
-            between=by_channel(between.radii),
+            between=by_channel(self.state.between.radii),
             statuses=tuple(status for _, status, _ in judged),
             reasons=tuple(reason for _, _, reason in judged),
             replaced=by_channel(gated.replaced) if kinds == 1 else by_channel(gated.replaced).any(axis=-1),

@@ -93,8 +93,8 @@ class Forecast:
 
         Positions are interpolated by cubic polynomials through the newest sample and the horizons; the status is that
         of the next longer horizon. Radii are interpolated linearly; before the shortest horizon the radius is that of
-        the shortest one. Interpolation over a long time errs by itself: if errors in the middle between two horizons
-        have been larger, the radius is.
+        the shortest one. Interpolation over a long time errs by itself: the radius contains the largest error between
+        the two horizons as well.
         """
         return self.path.forecast(float(seconds))
 
@@ -122,9 +122,8 @@ class Path:
         One per horizon.
     replaced
         (channels,), True where the newest sample was rejected and replaced.
-    middles, between
-        (n,) and (n, channels): a moment in the gap before each horizon, or the beginning of the gap for none, and radii
-        there; by default radii are interpolated linearly.
+    between
+        (n, channels), smallest radius in the gap before each horizon; None for any.
     unit
         Where a unit quaternion is among the coordinates, or None.
 
@@ -154,7 +153,6 @@ class Path:
     reasons: tuple[str, ...]
     replaced: Bools
     unit: slice | None = None
-    middles: Floats | None = None
     between: Floats | None = None
 
     def forecast(self, seconds: Any) -> Forecast:
@@ -193,8 +191,7 @@ class Path:
     def _radius(self, asked: Floats) -> Floats:
         """Interpolate radii, that of the first horizon before it."""
         radii, t = np.concatenate([self.radii[:1], self.radii]), np.append(0.0, self.seconds)
-        middles = t[:-1] if self.middles is None else self.middles
-        return widened(t, radii, middles, self.radii if self.between is None else self.between, asked)
+        return widened(t, radii, np.zeros_like(self.radii) if self.between is None else self.between, asked)
 
 
 @dataclass(frozen=True)

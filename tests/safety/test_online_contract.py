@@ -57,7 +57,8 @@ def test_a_member_that_fails_leaves_no_member_half_advanced(failures, place, lea
     x = walk(60, seed)
     x[20:23, 1] = np.nan
     mixture = of_all_kinds([Unreliable(HORIZON, failures)], place, learn_first)
-    guarded = Guarded(mixture, rate=10.0)
+    gate = Remembering(rate=10.0)
+    guarded = Guarded(mixture, rate=10.0, gate=gate)
     guarded.begin((2, 3))
     for t, row in enumerate(x):
         before = remembered(mixture) if t in failures else ()
@@ -67,13 +68,24 @@ def test_a_member_that_fails_leaves_no_member_half_advanced(failures, place, lea
             assert forecast.status == Status.HOLD
             assert f"no {failures[t]} today; it is as it was before this sample" in forecast.reason
     # The mixture is where it would be without the samples at which a member failed, and continues.
-    others, gate = of_all_kinds([Unreliable(HORIZON, {})], place, learn_first), Gate(rate=10.0)
+    others = of_all_kinds([Unreliable(HORIZON, {})], place, learn_first)
     others.begin((2, 3))
-    for t, row in enumerate(x):
-        gated = gate.update(row)
+    for t, gated in enumerate(gate.said):
         if t not in failures:
-            others.update(gated.position, ~gated.replaced)
+            others.update(gated.position - gated.offset, ~gated.replaced)
     assert remembered(others) == remembered(mixture)
+
+
+class Remembering(Gate):
+    """A gate that remembers what it has said."""
+
+    def begin(self, shape):
+        super().begin(shape)
+        self.said = []
+
+    def judge(self, x, aim=None):
+        self.said.append(super().judge(x, aim))
+        return self.said[-1]
 
 
 def remembered(mixture):

@@ -22,6 +22,7 @@ from quatcast.safety.gated import Gated, Lesson, reasons
 from quatcast.safety.one_step import ORDER, OneStep, Step
 from quatcast.safety.repeats import Repeats
 from quatcast.safety.shifts import AWAY, LASTING, Place, Shifts
+from quatcast.safety.steering import Aim, damped, steered
 from quatcast.typing import Bools, Counts, Floats
 
 WARMUP = 5
@@ -32,16 +33,14 @@ EARLY = 5.0
 """Seconds of samples below which a channel that jumps begins anew: its first samples may have been the fault."""
 WIDEST = 0.5
 """Largest running scale of innovations, in root-mean-square distances from the mean."""
-DAMPING = 0.85
-"""Factor by which a forecast displacement shrinks with every sample of a gap."""
+FOLLOWED = 3.0
+"""Distance from the mean, in root-mean-square distances, beyond which a lost channel is not steered."""
 OWN_SHARE = 0.3
 """Share of the one-step forecast in the first replacement of a gap; its square in the second, and so on."""
 LAG = 0.5
 """Seconds over which the displacements of the channels are related to each other."""
 KNOWN = 5.0
 """Seconds of samples with all channels good before channels are inferred from each other."""
-RETURN = 5.0
-"""Seconds within which a replaced channel returns to the position inferred from the others."""
 MEMORY = 50.0
 """Seconds after which a sample counts 1/e."""
 CLIP = 4.0
@@ -129,8 +128,11 @@ class Gate(Checkpointable):
         x̂(t) = c(t) + ρ(x̂(t−1) − c(t−1)):
 
     it starts where the channel was last seen, moves as the other channels suggest, and approaches the position that
-    they suggest within seconds. The first samples of a gap depend on the one-step forecast too. If no channel is
-    observed, or the covariance is not known well yet, the one-step forecast is used alone, and its displacement decays.
+    they suggest within seconds. By itself a channel continues with constant acceleration from its one-step forecast to
+    where the forecaster has said that it will be, and from there to what the forecaster says then. The two are weighted
+    by the errors that they are likely to have: those of recent forecasts, and what the other channels do not explain of
+    the displacements of this one. If no channel is observed, or the covariance is not known well yet, the channel
+    continues by itself. Without a forecaster its displacement decays, and counts in the first samples of a gap only.
 
     The first five samples of a channel are accepted if they are finite. A channel that has not been seen yet is set to
     zero.
@@ -216,14 +218,15 @@ class Gate(Checkpointable):
             lost=counts,
             shifts=Shifts.begin(shape),
             repeats=Repeats.begin(shape),
-            companions=Companions.begin(2 * channels * shape[1], self._forget),
+            companions=Companions.begin(channels, shape[1], self._lag, self._forget),
         )
 
-    def judge(self, x: Floats) -> Gated:
+    def judge(self, x: Floats, aim: Aim | None = None) -> Gated:
         """Judge the coordinates of a sample that has been checked, without known faults; `learn` learns from it.
 
-        Most samples hold no surprise, and this is called for each: what only concerns missing, frozen or shifted
-        channels is left out unless there are some.
+        `aim` tells where lost channels were forecast to be; without it their motion decays. Most samples hold no
+        surprise, and this is called for each: what only concerns missing, frozen or shifted channels is left out unless
+        there are some.
         """
         step, place = self._expect()
         state, shifts = self.state, self.state.shifts
@@ -249,19 +252,20 @@ class Gate(Checkpointable):
         fresh = shifted | (observed & (state.count == 0))
         if some(fresh):
             state.past = np.where(fresh[:, None], y, state.past)
-        position = y
+        position, lost = y, np.zeros_like(state.lost)
         if not complete:
-            position = np.where(observed[:, None], y, self._fill(y, observed, step.step))
+            lost = self._losses(observed, frozen)
+            position = np.where(observed[:, None], y, self._fill(y, observed, step.step, np.maximum(lost - 1, 0), aim))
         state.past = np.concatenate([state.past[1:], position[None]])
         settled = (state.count >= EARLY * self.rate) & (state.power > 0)
-        outside = settled & (norm(position - state.center) > OUTSIDE * np.sqrt(state.power))
+        outside = settled & ~self._within(OUTSIDE, position)
         shifted = shifted | self._settle(position, outside)
         position = state.past[-1]
         state.count = state.count + observed
         usual = observed & ~outside
         state.lesson = Lesson(position, innovation, displacement, step.inputs, known, steady, usual)
         state.step = state.place = None
-        state.lost = np.zeros_like(state.lost) if complete else self._losses(observed, frozen)
+        state.lost = lost
         return Gated(
             raw.copy() if complete else np.where(observed[:, None], raw, position + shifts.offset),
             replaced=~observed,
@@ -299,6 +303,10 @@ class Gate(Checkpointable):
             state.scale = self._scale(lesson.innovation, lesson.known)
         self._describe(lesson.position, lesson.usual)
 
+    def _within(self, times: float, position: Floats) -> Bools:
+        """Return which positions are within a multiple of the root-mean-square distance from the mean; NaN is not."""
+        return np.asarray(norm(position - self.state.center) <= times * np.sqrt(self.state.power))
+
     def _losses(self, observed: Bools, frozen: Bools) -> Counts:
         """Return the number of samples since the last accepted one; a frozen channel was lost when it froze."""
         state = self.state
@@ -329,7 +337,7 @@ class Gate(Checkpointable):
             state.count = np.where(anew, 0, state.count)
             state.scale, state.power = np.where(anew, 0.0, state.scale), np.where(anew, 0.0, state.power)
             state.one_step.begin_anew(anew)
-            state.companions = Companions.begin(len(state.companions.m), self._forget)
+            state.companions.begin_anew()
         return shifted
 
     def _settle(self, position: Floats, outside: Bools) -> Bools:
@@ -365,26 +373,25 @@ class Gate(Checkpointable):
         state.center = state.center + gain[:, None] * away
         state.power = (1 - gain) * (state.power + gain * np.add.reduce(away * away, axis=-1))
         if every(usual) and state.count.min() > self._lag + WARMUP:
-            state.companions.learn(self._features(position, state.past[-1 - self._lag]))
+            state.companions.learn(position, state.past[-1 - self._lag])
 
-    def _features(self, position: Floats, before: Floats) -> Floats:
-        """Return positions and displacements (channels · 2 · dimensions,)."""
-        return np.concatenate([position, position - before], axis=-1).ravel()
+    def _fill(self, position: Floats, observed: Bools, step: Floats, lost: Counts, aim: Aim | None) -> Floats:
+        """Return positions (channels, dimensions) for the channels that are not observed; the others are undefined.
 
-    def _fill(self, position: Floats, observed: Bools, step: Floats) -> Floats:
-        """Return positions (channels, dimensions) for the channels that are not observed; the others are undefined."""
-        state = self.state
-        last = state.past[-1]
-        filled = last + DAMPING ** np.minimum(state.lost, 1000)[:, None] * step
+        `lost` is the number of samples before this one in which they were not.
+        """
+        state, target = self.state, None if aim is None else aim(lost)
+        filled, followed = damped(state.past[-1], step, lost), np.zeros_like(observed)
+        if target is not None:
+            towards = steered(state.past[-1], step, target.position, target.left)
+            followed = self._within(FOLLOWED, target.position) & self._within(FOLLOWED, towards)
+            filled = np.where(followed[:, None], towards, filled)
         if observed.any() and state.companions.count >= KNOWN * self.rate:
-            dimensions = position.shape[1]
-            known = np.repeat(observed, 2 * dimensions)
-            wanted = np.repeat(np.stack([~observed, np.zeros_like(observed)], axis=-1).ravel(), dimensions)
-            now = self._features(position, state.past[-self._lag])
-            before = self._features(last, state.past[-1 - self._lag])
-            expected = state.companions.expect(np.stack([now, before]), known, wanted)
-            c, c_before = expected.reshape(2, -1, dimensions)
-            others = c + np.exp(-1.0 / (RETURN * self.rate)) * (last[~observed] - c_before)
-            share = OWN_SHARE ** np.minimum(state.lost[~observed] + 1, 1000.0)[:, None]
-            filled[~observed] = share * filled[~observed] + (1 - share) * others
+            others, unexplained = state.companions.infer(position, state.past, observed, self.rate)
+            share = OWN_SHARE ** np.minimum(lost + 1, 1000.0)[~observed]
+            if target is not None:
+                own = target.uncertainty(lost)[~observed]
+                theirs = unexplained * np.minimum((lost[~observed] + 1) / self._lag, 1.0) ** 2
+                share = np.where(followed[~observed] & (own + theirs > 0), theirs / (own + theirs), share)
+            filled[~observed] = share[:, None] * filled[~observed] + (1 - share[:, None]) * others
         return np.asarray(np.clip(filled, -LARGEST, LARGEST))

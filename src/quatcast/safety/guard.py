@@ -198,7 +198,7 @@ class Guarded(OnlineForecaster):
         state = self.state
         x = self.gate.without_known_faults(x, self.space)
         coordinates = self._space.to_coordinates(state.chart, x)
-        gated = self.gate.judge(coordinates)
+        gated = self.gate.judge(coordinates, state.aim)
         self._space.accept(state.chart, x, coordinates, ~gated.replaced)
         # Without its offset a channel continues where it was before a shift.
         continued = gated.position - gated.offset

@@ -17,7 +17,11 @@ from quatcast.safety.conformal import Conformal
 from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import Judgement
 from quatcast.safety.status import Judged
-from quatcast.typing import Floats
+from quatcast.safety.steering import Target
+from quatcast.typing import Counts, Floats
+
+FOLLOWED = 0.8
+"""Share of a displacement that is followed if it was forecast within a gap."""
 
 
 @dataclass
@@ -103,3 +107,25 @@ class GuardState(ForecasterState):
     pause: int = 0
     unlearnt: bool = False
     time: float = math.nan
+
+    def aim(self, lost: Counts) -> Target:
+        """Return where rows are expected that were last observed `lost` samples before the newest one.
+
+        That is the forecast made at the last observed sample, for the first horizon that reaches beyond the newest
+        sample. Beyond all horizons it is the longest one's, made whenever the one before it was reached; it was made
+        from samples that were filled in, and is followed part of the way only.
+        """
+        horizons, recent = np.array([track.horizon for track in self.tracks]), self.between.recent
+        which = np.minimum(np.searchsorted(horizons, lost, side="right"), len(horizons) - 1)
+        since = lost % horizons[which]
+        position = np.full(recent[-1][0].shape[1:] if recent else (len(lost), 1), np.nan)
+        power = np.full(len(lost), np.nan)
+        for row, (i, ago) in enumerate(zip(which, since, strict=True)):
+            if ago < len(recent):
+                now, later = recent[-1 - ago][0][[0, 1 + i], row]
+                position[row] = later if ago == lost[row] else now + FOLLOWED * (later - now)
+            errors = self.tracks[i].conformal.state.errors[row]
+            known = errors[np.isfinite(errors)]
+            if len(known):
+                power[row] = np.mean(known * known)
+        return Target(position, horizons[which] - since, horizons[which], power)

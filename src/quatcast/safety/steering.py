@@ -1,0 +1,78 @@
+"""How a channel that is lost continues by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from quatcast.typing import Counts, Floats
+
+DAMPING = 0.85
+"""Factor by which a forecast displacement shrinks with every sample of a gap if nothing better is known."""
+
+
+class Target(NamedTuple):
+    """Where channels were forecast to be (channels, dimensions), and how far that can be trusted.
+
+    Attributes
+    ----------
+    position
+        NaN if there was no forecast.
+    left
+        (channels,), number of samples from the newest one to the target.
+    horizon
+        (channels,), number of samples from the forecast to its target.
+    power
+        (channels,), mean square of recent errors of forecasts of this horizon; NaN if none are known.
+    """
+
+    position: Floats
+    left: Counts
+    horizon: Counts
+    power: Floats
+
+    def uncertainty(self, lost: Counts) -> Floats:
+        """Return the mean square error to expect (channels,) at the sample after `lost` ones were not observed.
+
+        Position and velocity are known at first: errors grow faster than the time.
+        """
+        return np.asarray(self.power * ((lost + 1) / self.horizon) ** 3)
+
+
+Aim = Callable[[Counts], Target]
+"""Tells where channels (channels,) that were last observed some samples before the newest one will be."""
+
+
+def damped(last: Floats, step: Floats, lost: Counts) -> Floats:
+    """Return where channels continue that were last observed `lost` samples before `last`: their step decays.
+
+    Examples
+    --------
+    >>> damped(np.zeros((2, 1)), np.ones((2, 1)), lost=np.array([0, 2])).round(4)
+    array([[1.    ],
+           [0.7225]])
+    """
+    return np.asarray(last + DAMPING ** np.minimum(lost, 1000)[:, None] * step)
+
+
+def steered(last: Floats, step: Floats, target: Floats, left: Counts) -> Floats:
+    """Return where channels continue that are to be at a target (channels, dimensions) in `left` samples (channels,).
+
+    The acceleration is constant: if the steps are s + a, s + 2a, …, n of them cover n·s + a·n(n + 1)/2. A path that is
+    less smooth would disturb forecasts more than one that is less exact.
+
+    Examples
+    --------
+    >>> last = np.zeros((1, 1))
+    >>> for left in (3, 2, 1):
+    ...     step = 1.0 - last if left == 3 else last - before
+    ...     before, last = last, steered(last, step, np.full((1, 1), 9.0), np.array([left]))
+    ...     print(last.item())
+    2.0
+    5.0
+    9.0
+    """
+    n = left[:, None]
+    return np.asarray(last + step + 2.0 * (target - last - n * step) / (n * (n + 1.0)))

@@ -32,7 +32,7 @@ from quatcast.safety.gated import Gated
 from quatcast.safety.steering import Aim
 from quatcast.typing import Floats
 
-START, SECONDS, GAPS = 40.0, 120.0, 40
+START, SECONDS, GAPS = 40.0, 120.0, 20
 """When the first gap begins, how much of a signal is used, and the number of gaps."""
 LOST = {"all": (slice(None), slice(None)), "one channel": (slice(1), slice(None)), "positions": (slice(None), slice(3))}
 """Which channels and coordinates are lost."""
@@ -88,7 +88,7 @@ def _lose(guarded: Guarded, x: Floats, longest: int, h: int, lost: str) -> Float
 
 def cases(folder: Path | None) -> Iterator[tuple[Signal, float, str]]:
     """Yield a signal, how far ahead it is forecast, and what is lost."""
-    recordings = [of_recording(recording, (0.2, 0.5, 1.0)) for recording in simulated(seconds=SECONDS)]
+    recordings = [of_recording(recording, (0.2, 0.5)) for recording in simulated(seconds=SECONDS)]
     unrelated = np.stack([recording.samples[:, 0] for recording in recordings[:3]], axis=1)
     apart = recordings[0]._replace(name="unrelated channels", samples=unrelated)
     for signal in recordings:

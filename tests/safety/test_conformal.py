@@ -130,8 +130,8 @@ def test_refuses_settings_without_a_meaning(settings):
         Conformal(**{"channels": 1, "horizon": 1, **settings})
 
 
-def test_the_order_of_errors_is_kept_whatever_happens_in_between():
-    """Radii are those of a newcomer that sorts all errors, also after steps were undone."""
+def test_radii_are_ranks_of_all_errors_whatever_happens_in_between():
+    """Also after steps were undone, prepared or not, and for a newcomer that knows the errors only."""
     rng = np.random.default_rng(8)
     errors = np.where(rng.random((1200, 3)) < 0.1, np.nan, rng.exponential(size=(1200, 3)).round(1))
     errors[500:900, 1] = np.nan
@@ -142,10 +142,25 @@ def test_the_order_of_errors_is_kept_whatever_happens_in_between():
             conformal.update(error + 1.0)
             conformal.rewind(mark)
         newcomer = pickle.loads(pickle.dumps(conformal)) if t % 5 == 0 else None
+        if t % 3 == 0:
+            conformal.prepare()
         radii = conformal.update(error)
         if newcomer is not None:
             np.testing.assert_array_equal(newcomer.update(error), radii)
-        np.testing.assert_array_equal(conformal.state.ranked, np.sort(conformal.state.errors, axis=1))
+        np.testing.assert_array_equal(radii, [ranked(*channel) for channel in zip(*_known(conformal), strict=True)])
+
+
+def _known(conformal):
+    return conformal.state.errors, conformal.state.alpha
+
+
+def ranked(errors, alpha, horizon=2):
+    """The radius of one channel by its definition."""
+    known = sorted(errors[np.isfinite(errors)])
+    if len(known) < 20:
+        return np.nan
+    q = min((1 - alpha) * (1 + horizon / len(known)), 1.2)
+    return known[min(int(np.ceil(q * len(known))), len(known)) - 1] * max(q, 1.0)
 
 
 def test_forgetting_leaves_the_last_errors():

@@ -70,7 +70,7 @@ class LastPosition(MotionForecaster):
         self.state.last = sample
 
     def _ahead(self, horizons: ArrayLike) -> Floats:
-        return np.repeat(self.state.last[None], np.size(horizons), axis=0)
+        return np.array([self.state.last] * np.size(horizons))
 
     def learn(self) -> None:
         """Do nothing: there is nothing to learn."""

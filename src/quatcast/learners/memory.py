@@ -71,11 +71,11 @@ class _Memory(Learner):
     def _distances(self, u: Singles, past: Singles) -> Singles:
         """Return the distances D of an input (4, m) from past ones (n, 4, m)."""
         first = 1 if self.state.pure and not u[0].any() else 0
-        squares = np.square(past[:, first] - u[first])
-        for component in range(first + 1, 4):
-            difference = past[:, component] - u[component]
-            difference *= difference
-            squares += difference
+        parts = past[:, first:] - u[first:]
+        parts *= parts
+        squares = parts[:, 0]
+        for component in range(1, 4 - first):
+            squares += parts[:, component]
         # A matrix product would be faster, but round a row differently in another place.
         return np.asarray(np.add.reduce(np.sqrt(squares, out=squares), axis=-1) / np.float32(u.shape[-1]))
 

@@ -36,16 +36,16 @@ class ConformalState(State):
         (channels,), share of misses aimed at.
     time
         Number of samples so far.
-    ranked, ranked_from
-        Scratch memory: the errors in order, and the array of errors that they were taken from.
+    others, others_of
+        Scratch memory: the errors in order, without the oldest one, and the array of errors that they were taken from.
     """
 
     errors: Floats
     radii: Floats
     alpha: Floats
     time: int
-    ranked: Floats | None = field(default=None, init=False, repr=False, compare=False)
-    ranked_from: Floats | None = field(default=None, init=False, repr=False, compare=False)
+    others: Floats | None = field(default=None, init=False, repr=False, compare=False)
+    others_of: Floats | None = field(default=None, init=False, repr=False, compare=False)
 
 
 class Conformal(Checkpointable):
@@ -147,11 +147,16 @@ class Conformal(Checkpointable):
         missed, hit = e > given, e <= given
         alpha = state.alpha + ADAPTATION / self.horizon * ((1 - self.level) * (missed | hit) - missed)
         state.alpha = np.minimum(np.maximum(alpha, BOUNDS[0]), BOUNDS[1])
-        radii = self._quantile(self._replace_oldest(e))
-        state.radii = state.radii.copy()
+        radii = self._quantile(e)
+        state.errors, state.radii = state.errors.copy(), state.radii.copy()
+        state.errors[:, state.time % state.errors.shape[1]] = e
         state.radii[state.time % self.horizon] = radii
         state.time += 1
         return radii
+
+    def prepare(self) -> None:
+        """Do in advance what the next `update` can do without its errors."""
+        self._others()
 
     def forget(self, keep: int) -> None:
         """Forget all but the last `keep` errors, because the forecasts are made in another way now."""
@@ -161,31 +166,23 @@ class Conformal(Checkpointable):
         state.errors = state.errors.copy()
         state.errors[:, older] = np.nan
 
-    def _replace_oldest(self, e: Floats) -> Floats:
-        """Replace the oldest errors by new ones, and return all errors in order, NaN last.
-
-        The last order with one error replaced is almost sorted, which a stable sort completes in a fraction of the
-        time. After an undone step or a checkpoint it belongs to other errors, and all are sorted.
-        """
+    def _others(self) -> Floats:
+        """Return the errors that the next ones join, all but the oldest, in order, infinity where there is none."""
         state = self.state
-        before, column = state.errors, state.time % state.errors.shape[1]
-        state.errors = before.copy()
-        state.errors[:, column] = e
-        if state.ranked is None or state.ranked_from is not before:
-            ranked = np.sort(state.errors, axis=1)
-        else:
-            oldest = before[:, column]
-            # One of several NaN is as good as another: the last.
-            place = np.where(oldest == oldest, (state.ranked == oldest[:, None]).argmax(axis=1), -1)
-            ranked = state.ranked.copy()
-            ranked[self._each, place] = e
-            ranked.sort(axis=1, kind="stable")
-        state.ranked, state.ranked_from = ranked, state.errors
-        return ranked
+        # After an undone step or a checkpoint, what is known belongs to other errors.
+        if state.others is None or state.others_of is not state.errors:
+            others = np.where(state.errors == state.errors, state.errors, np.inf)
+            others[:, state.time % others.shape[1]] = np.inf
+            state.others, state.others_of = np.sort(others, axis=1), state.errors
+        return state.others
 
-    def _quantile(self, ranked: Floats) -> Floats:
-        n = np.count_nonzero(ranked == ranked, axis=1)
+    def _quantile(self, e: Floats) -> Floats:
+        """Return the radii, in which errors e (channels,) count that are not among the others yet."""
+        others, e = self._others(), np.where(e == e, e, np.inf)
+        n = np.count_nonzero(others < np.inf, axis=1) + (e < np.inf)
         q = np.minimum((1 - self.state.alpha) * (1 + self.horizon / np.maximum(n, 1)), LARGEST_RANK)
         rank = np.maximum(np.minimum(np.ceil(q * n).astype(int), n), 1)
-        radii = ranked[self._each, rank - 1] * np.maximum(q, 1.0)
+        # Once e has taken its place, the error of a rank is e or one of the two that were there.
+        below = np.where(rank > 1, others[self._each, rank - 2], 0.0)
+        radii = np.minimum(np.maximum(e, below), others[self._each, rank - 1]) * np.maximum(q, 1.0)
         return np.where(n >= self.needed, radii, np.nan)

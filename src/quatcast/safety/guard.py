@@ -345,6 +345,8 @@ class Guarded(OnlineForecaster):
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""
         self.gate.learn()
         self.state.between.learn()
+        for track in self.state.tracks:
+            track.conformal.prepare()
         if not self.state.unlearnt:
             return ""
         before, self._before, self.state.unlearnt = self._before, None, False

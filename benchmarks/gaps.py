@@ -109,21 +109,32 @@ def main() -> None:
     given = parser.parse_args()
     todo = list(cases(given.signals))
     lengths = ["1 sample", *(f"{n:g} horizon{'s' * (n > 1)}" for n in LENGTHS)]
-    print("Filled in / forecast, in brackets without aims\n")
+    print("Root mean square errors, filled in / forecast, in brackets without aims\n")
+    found: list[Floats] = []
     with ProcessPoolExecutor(given.workers) as pool:
-        found = pool.map(measure, *zip(*todo, strict=True))
-        table(
-            ["signal", "lost", "horizon", *lengths],
-            (_row(*case, errors) for case, errors in zip(todo, found, strict=True)),
-        )
+        measured = zip(todo, pool.map(measure, *zip(*todo, strict=True)), strict=True)
+        table(["signal", "lost", "horizon", *lengths], (_row(*case, errors, found) for case, errors in measured))
+    print("Ratios of the errors with aims to those without, geometric means over the signals\n")
+    table(["lost", *lengths], _means([lost for _, _, lost in todo], np.array(found)))
 
 
-def _row(signal: Signal, seconds: float, lost: str, errors: list[Floats]) -> list[str]:
-    """Return what is printed of one case."""
-    h, rmse = signal.ahead(seconds), np.sqrt(np.mean(errors, axis=0))
+def _row(signal: Signal, seconds: float, lost: str, errors: list[Floats], found: list[Floats]) -> list[str]:
+    """Return what is printed of one case, and add its errors (lengths, kinds) to those found."""
+    h = signal.ahead(seconds)
     at = [0, *(round(n * h) - 1 for n in LENGTHS)]
-    cells = ["{:.3g} ({:.3g}) / {:.3g} ({:.3g})".format(*rmse[j][[0, 2, 1, 3]]) for j in at]
+    found.append(np.sqrt(np.mean(errors, axis=0))[at])
+    cells = ["{:.3g} ({:.3g}) / {:.3g} ({:.3g})".format(*rmse[[0, 2, 1, 3]]) for rmse in found[-1]]
     return [signal.name, lost, f"{seconds:g} s", *cells]
+
+
+def _means(lost: list[str], errors: Floats) -> Iterator[list[str]]:
+    """Yield a row for each kind of loss, from errors (cases, lengths, kinds)."""
+    ratios = np.log(errors[..., :2] / errors[..., 2:])
+    for kind in LOST:
+        which = [one == kind for one in lost]
+        if any(which):
+            means = np.exp(ratios[which].mean(axis=0))
+            yield [kind, *("{:.2f} / {:.2f}".format(*pair) for pair in means)]
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from quatcast.safety.steering import Target
 from quatcast.typing import Counts, Floats
 
 FOLLOWED = 0.8
-"""Share of a displacement that is followed if it was forecast within a gap."""
+"""Share of a displacement that is followed if it was forecast within a gap, at the first target; then its powers."""
 
 
 @dataclass
@@ -112,8 +112,8 @@ class GuardState(ForecasterState):
         """Return where rows are expected that were last observed `lost` samples before the newest one.
 
         That is the forecast made at the last observed sample, for the first horizon that reaches beyond the newest
-        sample. Beyond all horizons it is the longest one's, made whenever the one before it was reached; it was made
-        from samples that were filled in, and is followed part of the way only.
+        sample. Beyond all horizons it is the longest one's, made whenever the one before it was reached; because it
+        was made from samples that were filled in, it is followed ever less.
         """
         horizons, recent = np.array([track.horizon for track in self.tracks]), self.between.recent
         which = np.minimum(np.searchsorted(horizons, lost, side="right"), len(horizons) - 1)
@@ -123,7 +123,8 @@ class GuardState(ForecasterState):
         for row, (i, ago) in enumerate(zip(which, since, strict=True)):
             if ago < len(recent):
                 now, later = recent[-1 - ago][0][[0, 1 + i], row]
-                position[row] = later if ago == lost[row] else now + FOLLOWED * (later - now)
+                reached = (lost[row] - ago) // horizons[i]
+                position[row] = now + FOLLOWED**reached * (later - now)
             errors = self.tracks[i].conformal.state.errors[row]
             known = errors[np.isfinite(errors)]
             if len(known):

@@ -60,6 +60,13 @@ def test_a_channel_that_the_others_determine_follows_them():
     assert through_gap(guarded(), x, [1], 40) < 1.0
 
 
+def test_a_channel_that_drifts_by_itself_is_not_pulled_back_by_the_others():
+    """Its displacements hardly vary, but not because the others determine them."""
+    x = motion(channels=2)
+    x[:, 0] = 0.1 * np.arange(len(x))[:, None] + 0.01 * np.random.default_rng(3).normal(size=(len(x), 3))
+    assert through_gap(guarded(), x, [0], 20) < 0.5
+
+
 def test_half_of_a_pose_continues_by_itself():
     x = motion(channels=2)
     turns = quaternion.from_rotation_vector(0.1 * x[:, 1])

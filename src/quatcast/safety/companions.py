@@ -86,7 +86,7 @@ class Companions(State):
         positions
             (lost, dimensions). With c(t) what the observed channels suggest, this is c(t) + ρ(x(t−1) − c(t−1)).
         unexplained
-            (lost,), mean square of the part of their displacements that the observed channels do not explain.
+            (lost,), mean square of the part of their displacements that these positions do not explain.
         """
         known, dimensions = np.repeat(observed, 2 * position.shape[1]), position.shape[1]
         ridge = RIDGE * np.trace(self.S) / len(self.S) + TINY
@@ -97,7 +97,13 @@ class Companions(State):
         now, before = expected.reshape(2, -1, 2, dimensions)[:, :, 0]
         variance = np.maximum(np.diagonal(self.S)[~known] - np.sum(W * cross, axis=0), 0.0)
         rho = np.exp(-1.0 / (RETURN * rate))
-        return now + rho * (past[-1][~observed] - before), np.sum(variance.reshape(-1, 2, dimensions)[:, 1], axis=-1)
+        away = past[-1][~observed] - before
+        # A channel that drifts by itself does not return, and its usual displacement is not suggested by the others.
+        drift = np.stack([self.m.reshape(-1, 2, dimensions)[:, 1], np.zeros_like(position)], axis=1)
+        suggested = (drift[observed].ravel() @ W).reshape(-1, 2, dimensions)[:, 0]
+        bias = drift[~observed, 0] - suggested + (1.0 - rho**self.lag) * away
+        unexplained = variance.reshape(-1, 2, dimensions)[:, 1] + bias * bias
+        return now + rho * away, np.sum(unexplained, axis=-1)
 
 
 def _features(position: Floats, before: Floats) -> Floats:

@@ -128,10 +128,10 @@ class Gate(Checkpointable):
         x̂(t) = c(t) + ρ(x̂(t−1) − c(t−1)):
 
     it starts where the channel was last seen, moves as the other channels suggest, and approaches the position that
-    they suggest within seconds. By itself a channel continues with constant acceleration from its one-step forecast to
-    where the forecaster has said that it will be, and from there to what the forecaster says then. The two are weighted
-    by the errors that they are likely to have: those of recent forecasts, and what the other channels do not explain of
-    the displacements of this one. If no channel is observed, or the covariance is not known well yet, the channel
+    they suggest within seconds. By itself a channel continues smoothly from its one-step forecast to where the
+    forecaster has said that it will be, and from there to what the forecaster says then. The two are weighted by the
+    errors that they are likely to have: those of recent forecasts, and what the other channels do not explain of the
+    displacements of this one. If no channel is observed, or the covariance is not known well yet, the channel
     continues by itself. Without a forecaster its displacement decays, and counts in the first samples of a gap only.
 
     The first five samples of a channel are accepted if they are finite. A channel that has not been seen yet is set to

@@ -34,6 +34,9 @@ def assemble(contents: Contents, options: Options, *, name: str | None, group: s
     """Return the recordings of a file, one for each kind of channels; only one if `several` is false."""
     notes = list(contents.notes)
     tracks = _choose(contents, options, notes)
+    if not tracks:
+        ignored = [note for note in notes if note.startswith("ignored")]
+        raise ValueError("; ".join([f"{contents.path}: expected channels with coordinates, got none", *ignored]))
     kinds = _kinds(tracks)
     if len(kinds) > 1 and not several:
         raise _mixed(contents, kinds)

@@ -36,8 +36,8 @@ def read(path: Path, options: Options) -> Contents:
             break
         if len(cells) > 1:
             header[cells[1].strip() or "property"] = cells
-    if not {"Type", "Name", "property", "axis"} <= header.keys():
-        raise ValueError(f"{path}: expected the header of Motive with Type, Name and Frame, got {sorted(header)}")
+    if not {"Type", "Name", "property", "axis"} <= header.keys() or len(header["axis"]) < 2:
+        raise ValueError(f"{path}: expected the header of Motive with Type, Name, Frame and Time, got {sorted(header)}")
     names = [
         " ".join(part) for part in zip(*(_padded(header, key) for key in ("Name", "property", "axis")), strict=True)
     ]

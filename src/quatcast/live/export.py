@@ -82,7 +82,7 @@ def session_tables(folder: Path, found: Reading) -> list[SessionTable]:
     places = columns.places()
     return [
         SessionTable("samples", ["time", *places], _sample_rows(samples)),
-        SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(frames)),
+        SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(frames, first[1])),
         SessionTable("forecasts", columns.forecasts(), _forecast_rows(forecasts, columns)),
     ]
 
@@ -152,9 +152,12 @@ def _sample_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
         yield [one.forecast.time, *_numbers(one.forecast.sample)]
 
 
-def _frame_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
+def _frame_rows(records: Iterable[dict[str, Any]], first: Frame) -> Iterator[list[Any]]:
+    """Yield the frames; those of another shape than the first, which the grid drops, without their values."""
+    empty = np.full(first.values.shape, np.nan)
     for number, frame in read_frames(records):
-        yield [number, frame.sequence, frame.device_time, frame.received, *_numbers(frame.values)]
+        values = frame.values if frame.values.shape == empty.shape else empty
+        yield [number, frame.sequence, frame.device_time, frame.received, *_numbers(values)]
 
 
 def _forecast_rows(records: Iterable[dict[str, Any]], columns: _Columns) -> Iterator[list[Any]]:

@@ -180,7 +180,7 @@ class StdoutSink(Sink):
                 while text:
                     text = text[os.write(self._descriptor, text) :]
             except OSError:
-                self.dropped += 1  # the reader has gone; the stream goes on for the others
+                self.dropped += text.count(b"\n")  # the reader has gone; the stream goes on for the others
 
 
 def _source(parts: SplitResult, stream: str) -> StdinSource:

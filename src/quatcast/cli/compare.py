@@ -68,7 +68,7 @@ def compare(
     Results are stored as they are computed. After an interruption the same command resumes.
     """
     how = reading.given(locals(), reading.HOW)
-    from quatcast.cli.choices import assignments, group_patterns, words
+    from quatcast.cli.choices import assignments, group_patterns, number, words
     from quatcast.evaluation import Settings
     from quatcast.evaluation.run.recordings import find_files
 
@@ -78,7 +78,7 @@ def compare(
     options: dict[str, Any] = {
         "data": found or _data(data),
         "data_dir": data_dir,
-        "rates": assignments("--rate", rate, number=True),
+        "rates": assignments("--rate", rate, numeric=True),
         "units": assignments("--unit", unit),
         "channels": words(channels),
         "groups": group_patterns(groups, found or data or []),
@@ -88,7 +88,9 @@ def compare(
         "glitch_size": glitch_size,
         "predictors": words(predictors),
         "labels": words(labels),
-        "horizons": None if horizon is None else [_number(word) for word in words(horizon) or []],
+        "horizons": None
+        if horizon is None
+        else [number("--horizon", word, "seconds") for word in words(horizon) or []],
         "profile": profile,
         "validation_seeds": validation_seeds,
         "test_seeds": test_seeds,
@@ -258,10 +260,3 @@ def store_file(path: str | Path) -> Path:
 def _data(values: list[str] | None) -> str | list[str] | None:
     """Return a single value as a text, so that it may be the name of a source."""
     return values[0] if values and len(values) == 1 else values
-
-
-def _number(value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError(f"--horizon: expected seconds, got {value!r}") from None

@@ -12,7 +12,7 @@ from quatcast.data.contents import Contents, Track
 from quatcast.data.formats.cells import split_line
 from quatcast.data.formats.sections import numbers
 from quatcast.data.options import Options
-from quatcast.data.text import clean, lines_of
+from quatcast.data.text import as_number, clean, lines_of
 from quatcast.data.units import LENGTH_WORDS
 
 PARTS_OF_BODIES = ("Rigid Body Marker", "Bone Marker")
@@ -43,7 +43,7 @@ def read(path: Path, options: Options) -> Contents:
     ]
     values, lines = numbers(path, rows, names)
     notes: list[str] = []
-    rate = _float(settings.get("Export Frame Rate") or settings.get("Capture Frame Rate"))
+    rate = as_number(settings.get("Export Frame Rate") or settings.get("Capture Frame Rate") or "")
     unit = LENGTH_WORDS.get(settings.get("Length Units", "").strip().lower(), "")
     groups = _groups(header, settings.get("Rotation Type", "Quaternion"), notes)
     tracks = []
@@ -97,10 +97,3 @@ def _groups(
     if others:
         notes.append(f"ignored columns: {', '.join(others)}")
     return {key: axes for key, axes in found.items() if {"x", "y", "z"} <= axes.keys()}
-
-
-def _float(text: str | None) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return None

@@ -158,15 +158,14 @@ class Summary:
 
     def decimals(self, metric: Metric = RMSE) -> int:
         """Return the decimals that fit a score: those of the metric for values near 1, otherwise three digits."""
-        if metric.field not in self._decimals:
-            means = [getattr(r, metric.field) for r in self.results if r.horizon == self.horizon]
-            finite = [value for value in means if math.isfinite(value) and value > 0]
-            self._decimals[metric.field] = fitting_decimals(min(finite, default=math.nan), metric.decimals)
         return self._decimals[metric.field]
 
     @cached_property
     def _decimals(self) -> dict[str, int]:
-        return {}
+        shown = [result for result in self.results if result.horizon == self.horizon]
+        scores = {metric: [getattr(result, metric.field) for result in shown] for metric in METRICS}
+        finite = {metric: [one for one in found if math.isfinite(one) and one > 0] for metric, found in scores.items()}
+        return {one.field: fitting_decimals(min(finite[one], default=math.nan), one.decimals) for one in METRICS}
 
     @cached_property
     def few_decimals(self) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from quatcast import __version__
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Batch, find_predictor
-from quatcast.evaluation.coordinates import Coordinates
+from quatcast.evaluation.in_space import Coordinates
 from quatcast.evaluation.metrics import score
 from quatcast.evaluation.protocol import (
     Case,

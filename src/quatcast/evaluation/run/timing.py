@@ -12,7 +12,7 @@ import numpy as np
 from quatcast.data.recording import Recording
 from quatcast.data.simulation import simulated
 from quatcast.evaluation.catalogue import Batch, Predictor, find_predictor, predictors
-from quatcast.evaluation.coordinates import Coordinates
+from quatcast.evaluation.in_space import Coordinates
 from quatcast.evaluation.protocol import SCALING, samples_ahead, validation_samples
 from quatcast.evaluation.records import Configuration, Timing
 from quatcast.evaluation.run.execution import Workers, local

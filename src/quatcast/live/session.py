@@ -180,10 +180,9 @@ class Session:
                 raise ValueError(
                     f"{self.folder}: holds a session with other settings ({differences}); give another folder"
                 )
-            if differences:  # nothing has been recorded with them
-                self._write_description()
-            return
-        if begun:
+            if not differences:
+                return
+        elif begun:
             raise ValueError(f"{self.folder}: holds a journal without session.json; give another folder")
         self._write_description()
 

@@ -21,7 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from quatcast.live.metrics import Metrics
-from quatcast.live.view.access import Access, secrets_of
+from quatcast.live.protection import bearer_token
+from quatcast.live.view.access import Access
 from quatcast.live.view.feed import TooManyViewersError, Viewer, ViewFeed
 
 SEND_TIMEOUT = 5.0
@@ -217,7 +218,8 @@ class View:
 
     def permitted(self, connection: HTTPConnection) -> bool:
         """Whether a request carries the token, or needs none."""
-        return self.access.allowed(*secrets_of(connection.headers, connection.cookies, self.cookie))
+        token = bearer_token(connection.headers.get("authorization", ""))
+        return self.access.allowed(token, connection.cookies.get(self.cookie))
 
 
 class _Door:

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from quatcast.evaluation.summary import Summary
 
 STORE = "results.sqlite"
+PLAIN = (
+    *("data_dir", "seconds", "glitches", "missing", "glitch_size", "profile", "validation_seeds", "test_seeds"),
+    *("out", "workers", "cluster", "device", "max_runs"),
+)
+"""Parameters of `compare` that are settings of the same name."""
 
 
 def compare(
@@ -67,7 +72,8 @@ def compare(
 
     Results are stored as they are computed. After an interruption the same command resumes.
     """
-    how = reading.given(locals(), reading.HOW)
+    parameters = dict(locals())
+    how = reading.given(parameters, reading.HOW)
     from quatcast.cli.choices import assignments, group_patterns, number, words
     from quatcast.evaluation import Settings
     from quatcast.evaluation.run.recordings import find_files
@@ -77,31 +83,19 @@ def compare(
     found = find_files(files) if files else None
     options: dict[str, Any] = {
         "data": found or _data(data),
-        "data_dir": data_dir,
         "rates": assignments("--rate", rate, numeric=True),
         "units": assignments("--unit", unit),
         "channels": words(channels),
         "groups": group_patterns(groups, found or data or []),
-        "seconds": seconds,
-        "glitches": glitches,
-        "missing": missing,
-        "glitch_size": glitch_size,
         "predictors": words(predictors),
         "labels": words(labels),
         "horizons": None
         if horizon is None
         else [number("--horizon", word, "seconds") for word in words(horizon) or []],
-        "profile": profile,
-        "validation_seeds": validation_seeds,
-        "test_seeds": test_seeds,
-        "out": out,
-        "workers": workers,
-        "cluster": cluster,
-        "device": device,
-        "max_runs": max_runs,
+        **{name: parameters[name] for name in PLAIN},
     }
     given = {key: value for key, value in options.items() if value is not None}
-    wishes = {"title": title, "anonymise": anonymise, "tolerance": tolerance, "figures": figures}
+    wishes = {name: parameters[name] for name in ("title", "anonymise", "tolerance", "figures")}
     _run(Settings.read(settings, **given) if settings else Settings.of(given), how, report, mixed, wishes)
 
 

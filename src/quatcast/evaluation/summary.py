@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import in_order
 from quatcast.evaluation.metrics import Estimate, estimate, pool
 from quatcast.evaluation.records import Result
@@ -62,17 +63,6 @@ def fitting_decimals(value: float, usual: int) -> int:
         return usual
     exponent = math.floor(math.log10(value))
     return usual if -1 <= exponent < 1 else max(0, 2 - exponent)
-
-
-def with_unit(title: str, unit: str) -> str:
-    """Return a title with its unit in square brackets, or without brackets if the unit is empty.
-
-    Examples
-    --------
-    >>> with_unit("RMSE", "mm"), with_unit("RMSE", "")
-    ('RMSE [mm]', 'RMSE')
-    """
-    return f"{title} [{unit}]" if unit else title
 
 
 class Summary:

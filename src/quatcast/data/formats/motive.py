@@ -48,17 +48,17 @@ def read(path: Path, options: Options) -> Contents:
     groups = _groups(header, settings.get("Rotation Type", "Quaternion"), notes)
     tracks = []
     for (kind, name, prop), axes in groups.items():
-        places = tuple(axes[axis] for axis in ("wxyz" if prop == "Rotation" else "xyz"))
+        turns = prop == "Rotation"
+        order = "wxyz" if turns else "xyz"
+        places = tuple(axes[axis] for axis in order)
         tracks.append(
             Track(
-                name=f"{name} rotation" if prop == "Rotation" else name,
-                space="orientation" if prop == "Rotation" else "position",
+                name=f"{name} rotation" if turns else name,
+                space="orientation" if turns else "position",
                 values=values[:, places],
-                columns=tuple(
-                    f"{name}.{'q' * (prop == 'Rotation')}{axis}" for axis in ("wxyz" if prop == "Rotation" else "xyz")
-                ),
+                columns=tuple(f"{name}.{'q' * turns}{axis}" for axis in order),
                 places=places,
-                unit="" if prop == "Rotation" else unit,
+                unit="" if turns else unit,
                 part=name,
                 secondary=kind in PARTS_OF_BODIES,
             )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quatcast.data.recording import Recording
+from quatcast.data.wording import with_unit
 from quatcast.escaping import one_line
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import distances, error_unit
@@ -18,7 +19,7 @@ from quatcast.evaluation.protocol import validation_samples
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.report.decimation import decimate
 from quatcast.evaluation.report.material import Material
-from quatcast.evaluation.summary import LABELS, Summary, with_unit
+from quatcast.evaluation.summary import LABELS, Summary
 
 FORMATS = ("svg", "pdf")
 WINDOW = 60.0

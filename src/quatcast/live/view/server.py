@@ -127,9 +127,14 @@ class View:
             timeout_graceful_shutdown=1,
         )
         self._server = _Server(config)
-        self._tasks = [asyncio.create_task(self._server.serve([listener])), asyncio.create_task(self._beat())]
-        while not self._server.started:
+        serving = asyncio.create_task(self._server.serve([listener]))
+        while not self._server.started and not serving.done():
             await asyncio.sleep(0.005)
+        if serving.done():  # with an error of its own, or after it has logged one
+            listener.close()
+            serving.result()
+            raise RuntimeError(f"view, {self.access.host}:{self.port}: the server could not be started")
+        self._tasks = [serving, asyncio.create_task(self._beat())]
         return self
 
     async def __aexit__(self, *exception: object) -> None:

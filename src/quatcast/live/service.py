@@ -109,8 +109,7 @@ class Service:
         self._reader: asyncio.Task[None] | None = None
         self._coming: asyncio.Task[Frame | None] | None = None
         self._pace, self._garbage, self._unusable = Pace(), Garbage(), Unusable()
-        self._heard = self._virtual = 0.0
-        self._heard_at = 0.0
+        self._heard = self._heard_at = self._virtual = 0.0
         self._silent = self._hurried = False
         self._last: ForecastFrame | None = None
         self._saved = time.monotonic()

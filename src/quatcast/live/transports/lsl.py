@@ -21,11 +21,10 @@ import numpy as np
 from quatcast.live.clock import now
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import ForecastFrame, Frame, FrameError
-from quatcast.live.transports.base import Sink, Source, register_transport
+from quatcast.live.transports.base import Sink, Source, register_transport, require
 from quatcast.live.transports.files import parse_options
 from quatcast.live.transports.limits import Backoff, Inbox, RateLimit
 from quatcast.live.transports.lsl_layout import Layout, forecast_layout, read_layout
-from quatcast.live.transports.optional import require
 from quatcast.safety.status import Status
 from quatcast.typing import Floats
 

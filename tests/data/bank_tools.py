@@ -254,6 +254,22 @@ UNREADABLE = [
         "tsv",
     ),
     Unclear("motive_cut_off", "Format Version,1.23,Take Name,x\n", ("expected the header of Motive",)),
+    Unclear(
+        "motive_without_times",
+        "Format Version,1.23\n,Type,Marker\n,Name,A\n,,Position\nFrame\n0\n",
+        ("expected the header of Motive",),
+    ),
+    Unclear(
+        "motive_without_positions",
+        "Format Version,1.23\n,Type,Marker\n,Name,A\n,,Error\nFrame,Time,X\n0,0.0,1\n1,0.1,1\n",
+        ("expected channels with coordinates, got none; ignored columns: Error",),
+    ),
+    Unclear(
+        "qualisys_without_markers",
+        "NO_OF_FRAMES\t2\nFREQUENCY\t10\nMARKER_NAMES\t\n1\t0.0\n2\t0.1\n",
+        ("expected channels with coordinates, got none",),
+        "tsv",
+    ),
     Unclear("xdf_cut_off", xdf()[:30], ("XDF",), "xdf"),
     Unclear(
         "c3d_that_lies",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quatcast.data import Recording
 from quatcast.evaluation.in_space import persistence
@@ -85,6 +87,15 @@ def test_decimation_keeps_extremes_and_gaps() -> None:
     assert np.isnan(short[(short_x > 30_500) & (short_x < 49_500)]).all()
     assert (np.diff(short_x) >= 0).all()
     np.testing.assert_array_equal(short, y[short_x.astype(int)])
+
+
+@given(st.integers(2, 3000), st.integers(10, 200), st.integers(0, 10))
+def test_decimation_of_any_length_keeps_extremes(count: int, points: int, seed: int) -> None:
+    values = np.random.default_rng(seed).normal(size=count)
+    times, kept = decimate(np.arange(float(count)), values, points)
+    assert len(kept) <= max(points, 2)
+    assert (kept.min(), kept.max()) == (values.min(), values.max())
+    assert (np.diff(times) >= 0).all()
 
 
 def test_a_long_recording_gives_a_small_file(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_refusals():
         score_orientations(q, q[1:])
     with pytest.raises(ValueError, match="actual: expected quaternions"):
         score_orientations(q[..., 1:], q[..., 1:])
-    with pytest.raises(ValueError, match="start: expected an index of one of 10 samples, got 10"):
+    with pytest.raises(ValueError, match="start: expected an index that leaves at least 1 of 10 samples, got 10"):
         score_orientations(q, q, start=10)
     with pytest.raises(ValueError, match="actual: expected observed samples"):
         score_orientations(np.full_like(q, np.nan), q, start=0)

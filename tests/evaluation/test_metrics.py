@@ -86,7 +86,7 @@ def test_what_comes_before_the_start_does_not_count() -> None:
             np.zeros((9, 1, 3)),
             np.zeros((9, 1, 3)),
             8,
-            "start: expected an index that leaves at least two of 9 samples, got 8",
+            "start: expected an index that leaves at least 2 of 9 samples, got 8",
         ),
         (np.full((9, 1, 3), np.nan), np.zeros((9, 1, 3)), 0, "got only missing ones from index 0 on"),
     ],

@@ -7,7 +7,7 @@ from small_experiment import SMALL
 from quatcast.algebra import quaternion
 from quatcast.data import Recording
 from quatcast.evaluation import Store, score
-from quatcast.evaluation.coordinates import Coordinates
+from quatcast.evaluation.in_space import Coordinates
 from quatcast.evaluation.metrics import error_unit
 from quatcast.evaluation.run.execution import Workers
 from quatcast.evaluation.run.experiment import compare

@@ -20,7 +20,7 @@ from quatcast.evaluation.report import details, reliability
 from quatcast.evaluation.report.contents import Report
 from quatcast.evaluation.report.experiment import Experiment
 from quatcast.evaluation.report.material import Material
-from quatcast.evaluation.report.static_figures import thinned, write_figures
+from quatcast.evaluation.report.static_figures import write_figures
 from quatcast.evaluation.report.tolerance import tolerances
 from quatcast.evaluation.summary import RecordingInfo, Summary, fitting_decimals
 
@@ -260,15 +260,6 @@ def test_figures_without_matplotlib_name_the_extra(own, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ValueError, match=r"--figures: matplotlib is not installed; install quatcast\[figures\]"):
         report.write(own, tmp_path, figures=True)
-
-
-@given(st.integers(2, 3000), st.integers(10, 200), st.integers(0, 10))
-def test_thinned_lines_keep_their_extremes(count, most, seed):
-    values = np.random.default_rng(seed).normal(size=count)
-    times, kept = thinned(np.arange(float(count)), values, most)
-    assert len(kept) <= max(most, 2)
-    assert (kept.min(), kept.max()) == (values.min(), values.max())
-    assert (np.diff(times) >= 0).all()
 
 
 def test_a_report_of_recordings_of_other_lengths_and_rates(tmp_path):

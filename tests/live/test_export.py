@@ -5,13 +5,14 @@ import csv
 import logging
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from streams import build_cheap
+from streams import Given, build_cheap, frame
 
 from quatcast.cli import run
 from quatcast.data import read_csv
@@ -217,3 +218,20 @@ def test_names_are_escaped_in_the_report(session: Path, tmp_path: Path) -> None:
     summary: Any = summarise(session)
     summary.names = ("<script>alert(1)</script>", *summary.names[1:])
     assert "<script>alert" not in write_report(summary, tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize("form", ["csv", "xdf"])
+def test_frames_of_another_shape_have_no_values(tmp_path: Path, form: str) -> None:
+    frames = [frame(i, values=np.ones((2 if i == 3 else 1, 3))) for i in range(8)]
+    plain = [replace(one, names=()) for one in frames]
+    recorded = Session(tmp_path / "session", SETTINGS, print)
+    source = Given([*plain], realtime=False)
+    asyncio.run(Service(Pipeline(SETTINGS, build_cheap), source, session=recorded).run())
+    first, second, *_ = export_session(tmp_path / "session", form, tmp_path) * 2
+    if form == "csv":
+        rows = list(csv.reader(second.read_text().splitlines()))
+        assert {len(row) for row in rows} == {7}
+        assert [row[4:] == ["", "", ""] for row in rows[1:]] == [i == 3 for i in range(8)]
+    else:
+        values = pytest.importorskip("pyxdf").load_xdf(str(first))[0][0]["time_series"]
+        assert np.isnan(values).all(axis=1).tolist() == [i == 3 for i in range(8)]

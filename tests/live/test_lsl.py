@@ -16,7 +16,7 @@ from network import collect, made_forecast, run, until
 
 from quatcast.live.frames import FrameError
 from quatcast.live.transports import open_sink, open_source
-from quatcast.live.transports.lsl_layout import Settings, read_layout
+from quatcast.live.transports.lsl_layout import read_layout
 
 try:
     import pylsl
@@ -100,7 +100,7 @@ def test_inlet_receives_forecasts() -> None:
             values, _ = await asyncio.to_thread(inlet.pull_sample, 5.0)
             assert np.isnan(values[:6]).all()
             assert values[-2] == 3.0
-            layout = read_layout(inlet.info(), Settings())
+            layout = read_layout(inlet.info())
             assert (layout.names, layout.unit) == (("Chest", "Abdomen"), "mm")
             inlet.close_stream()
 
@@ -133,7 +133,7 @@ def test_inlet_receives_both_radii_of_poses() -> None:
                 ("Abdomen_AngleRadius", "AngleRadius", "radians"),
             ]
             assert len(described) == len(values) == 20
-            layout = read_layout(info, Settings())
+            layout = read_layout(info)
             np.testing.assert_array_equal(layout.split(values), forecast.position)
             inlet.close_stream()
 
@@ -154,7 +154,7 @@ def test_warning_is_printed(caplog: pytest.LogCaptureFixture) -> None:
     ("url", "part"),
     [
         ("lsl://", "expected the name of a stream"),
-        ("lsl://Tracker?rate=5", "expected the option dimensions, got rate"),
+        ("lsl://Tracker?rate=5", "expected the options dimensions, got 'rate'"),
         ("lsl://Tracker?dimensions=0", "expected a number from 1 to 16"),
     ],
 )
@@ -171,7 +171,7 @@ def test_markers_with_orientations_are_poses() -> None:
         channel = channels.append_child("channel")
         channel.append_child_value("marker", "Chest")
         channel.append_child_value("type", kind)
-    layout = read_layout(info, Settings())
+    layout = read_layout(info)
     assert layout.split([float(n) for n in range(9)]).tolist() == [[4, 5, 6, 3, 0, 1, 2]]
     with pytest.raises(FrameError, match="expected 9 finite numbers"):
         layout.split([np.inf] * 9)
@@ -202,7 +202,7 @@ def test_delays_begin_anew_after_a_connection_that_lasted(
 
 def test_streams_that_are_not_positions_are_refused() -> None:
     with pytest.raises(FrameError, match="expected 3 numbers per marker, got 5"):
-        read_layout(stream_info("x", False, count=5), Settings())
+        read_layout(stream_info("x", False, count=5))
     with pytest.raises(FrameError, match="expected a stream of numbers, got text"):
-        read_layout(stream_info("x", False, form=pylsl.cf_string), Settings())
-    assert read_layout(stream_info("x", False, count=8), Settings(dimensions=4)).count == 8
+        read_layout(stream_info("x", False, form=pylsl.cf_string))
+    assert read_layout(stream_info("x", False, count=8), 4).count == 8

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import io
 import logging
+import os
 import threading
 import warnings
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from network import made_forecast
 from streams import EPOCH, frame
 
 from quatcast.cli import run
@@ -20,7 +22,7 @@ from quatcast.live.messages import MAX_MESSAGE
 from quatcast.live.records import frame_line, read_frames
 from quatcast.live.settings import LiveSettings
 from quatcast.live.transports import Source, open_source
-from quatcast.live.transports.standard import StdinSource
+from quatcast.live.transports.standard import StdinSource, StdoutSink
 
 
 def play(source: Source) -> list[Frame]:
@@ -59,7 +61,7 @@ def test_standard_input_that_goes_on_after_the_service_leaves_nothing_behind(lin
 
 @pytest.mark.parametrize("dimensions", ["0", "17", "20"])
 def test_standard_input_refuses_impossible_dimensions(dimensions: str) -> None:
-    with pytest.raises(ValueError, match=rf"stdin, dimensions: expected a number from 1 to 16, got {dimensions}"):
+    with pytest.raises(ValueError, match=rf"stdin, dimensions: expected a number from 1 to 16, got '{dimensions}'"):
         open_source(f"stdin:?dimensions={dimensions}", "chest")
 
 
@@ -241,3 +243,20 @@ def test_session_is_not_continued_with_another_recording(
     *_, last = capsys.readouterr().err.splitlines()
     assert f"does not hold the last sample of the session (at {EPOCH + 19 / 200 + 0.004:.6f} s)" in last
     assert len(list(read_frames(read_journal(tmp_path / "session")))) == 20
+
+
+def test_forecasts_for_which_nobody_reads_are_counted_one_by_one() -> None:
+    """They wait together while a write blocks, and are written at once."""
+
+    async def send() -> int:
+        reader, writer = os.pipe()
+        os.close(reader)
+        sink = StdoutSink(writer)
+        for _ in range(3):
+            sink.send(made_forecast())
+        async with sink:
+            pass
+        os.close(writer)
+        return sink.dropped
+
+    assert asyncio.run(send()) == 3

@@ -23,6 +23,8 @@ from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.records import read_forecasts
 from quatcast.live.replay import replay_session
+from quatcast.live.run import StreamPlan
+from quatcast.live.run import serve as serve_plan
 from quatcast.live.service import Service
 from quatcast.live.session import Session, checkpoints
 from quatcast.live.settings import LiveSettings
@@ -280,6 +282,38 @@ def test_the_view_and_the_metrics_are_told(tmp_path: Path) -> None:
     assert metrics.histogram("latency", stream="chest").count == 5
     with feed.viewer() as viewer:
         assert "warming up" in "".join(str(viewer.take()) for _ in range(3))
+
+
+def test_a_session_that_is_continued_is_ready_again(tmp_path: Path) -> None:
+    ready: list[bool] = []
+    for first in (0, 20):
+        metrics = Metrics()
+        entries = [*(frame(i) for i in range(first, first + 20)), lambda told=metrics: ready.append(told.is_ready)]
+        serve(Given(entries, realtime=False), session=Session(tmp_path, SETTINGS, print), metrics=metrics)
+        assert metrics.value("rate_hz", stream="chest") == 10.0
+    assert ready == [True, True]
+
+
+def test_failure_of_a_recovery_releases_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve(Given([frame(0)], realtime=False), session=Session(tmp_path, SETTINGS, print))
+    before = checkpoints(tmp_path)
+
+    def fail(*_: object) -> None:
+        raise ValueError("names: expected 3 names")
+
+    monkeypatch.setattr(Session, "recover", fail)
+    with pytest.raises(ValueError, match="expected 3 names"):
+        serve(Given([]), session=Session(tmp_path, SETTINGS, print))
+    assert checkpoints(tmp_path) == before
+    Session(tmp_path, SETTINGS, print).close()
+
+
+def test_a_plan_that_cannot_be_carried_out_releases_the_folder(tmp_path: Path) -> None:
+    settings = LiveSettings(space="pose")
+    plan = StreamPlan(settings, "udp://127.0.0.1:0?dimensions=3", record=tmp_path)
+    with pytest.raises(ValueError, match="expected 7 coordinates"):
+        asyncio.run(serve_plan(plan))
+    Session(tmp_path, settings, print).close()
 
 
 def test_several_horizons_and_poses_with_the_recommended_forecaster(tmp_path: Path) -> None:

@@ -85,6 +85,13 @@ def test_memory_is_bounded_however_large_the_rows_are():
         assert max(len(message) for message in iter(viewer.take, None)) <= MAX_HISTORY + 8
 
 
+def test_the_newest_row_is_kept_however_short_the_history_is():
+    feed = filled_feed(1, 10, history=0.01)
+    with feed.viewer() as viewer:
+        _, (rows,) = drain(viewer)
+    assert len(rows) == 1
+
+
 def test_a_slow_viewer_loses_the_oldest_and_is_told():
     async def watch():
         feed = filled_feed(1, 10)

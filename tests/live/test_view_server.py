@@ -150,6 +150,21 @@ def test_further_names_can_be_given():
     assert access.known_host("linac.example:443")
 
 
+@pytest.mark.parametrize("error", [KeyError("no such protocol"), None])
+def test_a_server_that_does_not_start_is_an_error(monkeypatch, error):
+    async def serve(self, sockets):
+        if error is not None:
+            raise error
+
+    async def enter():
+        async with asyncio.timeout(5), View(ViewFeed(), Metrics()):
+            pass
+
+    monkeypatch.setattr("quatcast.live.view.server._Server.serve", serve)
+    with pytest.raises(RuntimeError if error is None else KeyError, match=r"could not be started|no such protocol"):
+        asyncio.run(enter())
+
+
 def test_a_port_in_use_is_an_error_of_the_system():
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
         served(lambda view: asyncio.sleep(0), port=taken.getsockname()[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -19,9 +20,8 @@ def bench(
     from quatcast.evaluation.run.timing import measure_all
     from quatcast.evaluation.store import Store
 
-    opened = Store(store_file(store)) if store else None
     rows = []
-    with ProgressDisplay() as display:
+    with Store(store_file(store)) if store else nullcontext() as opened, ProgressDisplay() as display:
         for timing in measure_all(display.update):
             if opened:
                 opened.add_timing(timing)
@@ -31,5 +31,3 @@ def bench(
             paper = TABLE_II.get(predictor.paper, "")
             rows.append([timing.predictor, sizes, f"{timing.milliseconds:.3f}", f"{paper}"])
     print_table("Milliseconds per step", ["predictor", "sizes", "here", "paper"], rows, words=2)
-    if opened:
-        opened.close()

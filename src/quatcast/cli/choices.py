@@ -7,6 +7,8 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
+from quatcast.data.text import as_number
+
 
 def words(values: list[str] | None) -> list[str] | None:
     """Return the words of an option that may be repeated or separated by commas.
@@ -21,14 +23,14 @@ def words(values: list[str] | None) -> list[str] | None:
     return [word.strip() for value in values for word in value.split(",") if word.strip()]
 
 
-def assignments(option: str, values: list[str] | None, *, number: bool = False) -> dict[str, Any] | None:
+def assignments(option: str, values: list[str] | None, *, numeric: bool = False) -> dict[str, Any] | None:
     """Return the values of an option by pattern; a value without a pattern applies to everything.
 
     Examples
     --------
     >>> assignments("--unit", ["mm", "buoy*=cm"])
     {'buoy*': 'cm', '*': 'mm'}
-    >>> assignments("--rate", ["5"], number=True)
+    >>> assignments("--rate", ["5"], numeric=True)
     {'*': 5.0}
     """
     if values is None:
@@ -38,16 +40,17 @@ def assignments(option: str, values: list[str] | None, *, number: bool = False) 
         pattern, equals, text = word.rpartition("=")
         if (equals and not pattern) or not text:
             raise ValueError(f"{option}: expected a value or PATTERN=VALUE, got {word!r}")
-        found[pattern or "*"] = _number(option, text) if number else text
+        found[pattern or "*"] = number(option, text) if numeric else text
     # The first pattern that matches counts, so that the one for everything comes last.
     return dict(sorted(found.items(), key=lambda pair: pair[0] == "*"))
 
 
-def _number(option: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{option}: expected a number, got {text!r}") from None
+def number(option: str, text: str, what: str = "a number") -> float:
+    """Return the number that is the value of an option, or raise an error that says what is expected."""
+    value = as_number(text)
+    if value is None:
+        raise ValueError(f"{option}: expected {what}, got {text!r}")
+    return value
 
 
 def group_patterns(values: list[str] | None, files: Sequence[str]) -> dict[str, list[str]] | None:

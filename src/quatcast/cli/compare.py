@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from quatcast.evaluation.summary import Summary
 
 STORE = "results.sqlite"
+PLAIN = (
+    *("data_dir", "seconds", "glitches", "missing", "glitch_size", "profile", "validation_seeds", "test_seeds"),
+    *("out", "workers", "cluster", "device", "max_runs"),
+)
+"""Parameters of `compare` that are settings of the same name."""
 
 
 def compare(
@@ -67,8 +72,9 @@ def compare(
 
     Results are stored as they are computed. After an interruption the same command resumes.
     """
-    how = reading.given(locals(), reading.HOW)
-    from quatcast.cli.choices import assignments, group_patterns, words
+    parameters = dict(locals())
+    how = reading.given(parameters, reading.HOW)
+    from quatcast.cli.choices import assignments, group_patterns, number, words
     from quatcast.evaluation import Settings
     from quatcast.evaluation.run.recordings import find_files
 
@@ -77,29 +83,19 @@ def compare(
     found = find_files(files) if files else None
     options: dict[str, Any] = {
         "data": found or _data(data),
-        "data_dir": data_dir,
-        "rates": assignments("--rate", rate, number=True),
+        "rates": assignments("--rate", rate, numeric=True),
         "units": assignments("--unit", unit),
         "channels": words(channels),
         "groups": group_patterns(groups, found or data or []),
-        "seconds": seconds,
-        "glitches": glitches,
-        "missing": missing,
-        "glitch_size": glitch_size,
         "predictors": words(predictors),
         "labels": words(labels),
-        "horizons": None if horizon is None else [_number(word) for word in words(horizon) or []],
-        "profile": profile,
-        "validation_seeds": validation_seeds,
-        "test_seeds": test_seeds,
-        "out": out,
-        "workers": workers,
-        "cluster": cluster,
-        "device": device,
-        "max_runs": max_runs,
+        "horizons": None
+        if horizon is None
+        else [number("--horizon", word, "seconds") for word in words(horizon) or []],
+        **{name: parameters[name] for name in PLAIN},
     }
     given = {key: value for key, value in options.items() if value is not None}
-    wishes = {"title": title, "anonymise": anonymise, "tolerance": tolerance, "figures": figures}
+    wishes = {name: parameters[name] for name in ("title", "anonymise", "tolerance", "figures")}
     _run(Settings.read(settings, **given) if settings else Settings.of(given), how, report, mixed, wishes)
 
 
@@ -258,10 +254,3 @@ def store_file(path: str | Path) -> Path:
 def _data(values: list[str] | None) -> str | list[str] | None:
     """Return a single value as a text, so that it may be the name of a source."""
     return values[0] if values and len(values) == 1 else values
-
-
-def _number(value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError(f"--horizon: expected seconds, got {value!r}") from None

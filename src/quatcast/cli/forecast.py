@@ -92,10 +92,9 @@ def forecast(
 def _introduce(recording: Recording) -> None:
     """Print what was read, and on standard error what the reader assumed, ignored or converted."""
     from quatcast.cli.terminal import say
+    from quatcast.data.wording import with_unit
 
-    channels = ", ".join(
-        f"{name} [{unit}]" if unit else name for name, unit in zip(recording.channels, recording.units, strict=True)
-    )
+    channels = ", ".join(map(with_unit, recording.channels, recording.units))
     kind = f"{recording.dimensions}-D" if recording.space in ("position", "vector") else f"{recording.space}s"
     timing = recording.timing.sentence() if recording.timing else f"{recording.rate:g} Hz"
     say(f"{recording.name}: {len(recording)} samples in {recording.duration:.4g} s, {kind}: {channels}; {timing}")

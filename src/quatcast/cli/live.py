@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
 from quatcast.cli.known_faults import SENTINEL, VALID, WIDTHS, parse_sentinel, parse_valid
-
-if TYPE_CHECKING:
-    from quatcast.live.settings import LiveSettings
-
 
 WORKER = "--worker"
 """Hidden option of processes that the supervisor starts: other errors than wrong settings have exit code 1."""
@@ -88,10 +84,13 @@ def run(
     if source is None:
         raise ValueError("SOURCE: expected a URL, such as simulated: or udp://127.0.0.1:5005, or --config FILE.toml")
     from quatcast.live.run import StreamPlan, ViewAddress, serve
+    from quatcast.live.settings import LiveSettings
 
-    settings = _settings(
-        *(name, horizon, act_latency, input_age, rate, channels, unit, space or "position"),
-        *(sentinel or [], valid or []),
+    names = tuple(word.strip() for word in channels.split(",")) if channels else ()
+    settings = LiveSettings(
+        *(name, _horizons(horizon, act_latency), rate, names, unit, act_latency, input_age, space or "position"),
+        sentinel=tuple(parse_sentinel(word, WIDTHS.get(space or "", ())) for word in sentinel or []),
+        valid=tuple(parse_valid(word, names) for word in valid or []),
     )
     token = os.environ.get("QUATCAST_TOKEN") or None
     plan = StreamPlan(
@@ -129,30 +128,15 @@ def _counted(counts: dict[str, int], refused: dict[str, int]) -> str:
     return f"; {', '.join(shown)}" if shown else ""
 
 
-def _settings(
-    name: str,
-    horizon: str | None,
-    act_latency: float,
-    input_age: float,
-    rate: float | None,
-    channels: str,
-    unit: str,
-    space: str,
-    sentinel: list[str],
-    valid: list[str],
-) -> LiveSettings:
-    from quatcast.live.settings import HORIZON, LiveSettings
+def _horizons(text: str | None, act_latency: float) -> tuple[float, ...]:
+    """Return the horizons in seconds; none if they follow from a latency to act."""
+    from quatcast.live.settings import HORIZON
 
     try:
-        given = tuple(float(word) for word in horizon.split(",")) if horizon else ()
+        given = tuple(float(word) for word in text.split(",")) if text else ()
     except ValueError:
-        raise ValueError(f"--horizon: expected seconds, several separated by commas, got {horizon!r}") from None
-    # With a latency to act, the horizon follows from it.
-    ahead = given or (() if act_latency else (HORIZON,))
-    names = tuple(word.strip() for word in channels.split(",")) if channels else ()
-    sentinels = tuple(parse_sentinel(word, WIDTHS.get(space, ())) for word in sentinel)
-    ranges = tuple(parse_valid(word, names) for word in valid)
-    return LiveSettings(name, ahead, rate, names, unit, act_latency, input_age, space, sentinels, ranges)
+        raise ValueError(f"--horizon: expected seconds, several separated by commas, got {text!r}") from None
+    return given or (() if act_latency else (HORIZON,))
 
 
 def _supervise(config: Path, source: str | None, log: str, context: typer.Context) -> None:

@@ -95,8 +95,9 @@ def _row(recording: Recording) -> list[str]:
     """Return the row of a recording in the table of `show`."""
     import numpy as np
 
-    positions, units = recording.positions, recording.units
-    channels = [f"{name} [{unit}]" if unit else name for name, unit in zip(recording.channels, units, strict=True)]
+    from quatcast.data.wording import with_unit
+
+    positions = recording.positions
     kind = f"{recording.dimensions}-D" if recording.space in ("position", "vector") else recording.space
     timing = recording.timing
     # The range is that of the positions: the numbers of a quaternion have no unit.
@@ -105,7 +106,7 @@ def _row(recording: Recording) -> list[str]:
     return [
         recording.name,
         recording.group,
-        ", ".join(channels),
+        ", ".join(map(with_unit, recording.channels, recording.units)),
         kind,
         f"{len(recording)}",
         f"{recording.duration:.1f}",

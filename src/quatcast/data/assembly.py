@@ -13,7 +13,6 @@ from quatcast.data.numbering import UNEVEN, number
 from quatcast.data.options import Options
 from quatcast.data.recording import Recording
 from quatcast.data.rotations import match_signs
-from quatcast.data.style import FileStyle
 from quatcast.data.timing import Timing, insert_missing, measure, resample
 from quatcast.data.wording import counted
 from quatcast.typing import Floats
@@ -34,6 +33,9 @@ def assemble(contents: Contents, options: Options, *, name: str | None, group: s
     """Return the recordings of a file, one for each kind of channels; only one if `several` is false."""
     notes = list(contents.notes)
     tracks = _choose(contents, options, notes)
+    if not tracks:
+        ignored = [note for note in notes if note.startswith("ignored")]
+        raise ValueError("; ".join([f"{contents.path}: expected channels with coordinates, got none", *ignored]))
     kinds = _kinds(tracks)
     if len(kinds) > 1 and not several:
         raise _mixed(contents, kinds)
@@ -123,7 +125,7 @@ def _recording(
     contents: Contents, options: Options, tracks: list[Track], name: str, group: str, notes: list[str]
 ) -> Recording:
     values = _measurable(np.hstack([track.values for track in tracks]), notes)
-    times, values, rate, timing, style = _even(contents, options, tracks, values, notes)
+    times, values, rate, timing = _even(contents, options, tracks, values, notes)
     columns = tuple(name for track in tracks for name in track.columns)
     places = [place for track in tracks for place in track.places]
     return Recording(
@@ -137,7 +139,7 @@ def _recording(
         space="vector" if any(track.space == "vector" for track in tracks) else tracks[0].space,
         columns=columns if len(columns) == values.shape[1] else (),
         order=tuple(int(i) for i in np.argsort(places, kind="stable")) if len(places) == values.shape[1] else (),
-        style=style,
+        style=contents.style,
         timing=timing,
         notes=tuple(notes),
     )
@@ -177,7 +179,7 @@ def _units(contents: Contents, tracks: list[Track], options: Options) -> tuple[s
 
 def _even(
     contents: Contents, options: Options, tracks: list[Track], values: Floats, notes: list[str]
-) -> tuple[Floats, Floats, float, Timing | None, FileStyle]:
+) -> tuple[Floats, Floats, float, Timing | None]:
     """Return times, values and rate on an even grid."""
     rate = options.rate or contents.rate
     if contents.times is None or (rate is None and len(contents.times) < 2):
@@ -186,11 +188,11 @@ def _even(
                 f"{contents.path}: expected a column of times with two or more rows to compute the rate; add a column "
                 "named `time`, name the column of times (time=…, --time …), or give the rate in Hz (rate=…, --rate …)"
             )
-        return np.arange(len(values)) / rate, values, rate, None, contents.style
+        return np.arange(len(values)) / rate, values, rate, None
     times, values = _increasing(contents, contents.times, values, notes)
     if len(times) < 2:
         assert rate is not None
-        return times, values, rate, None, contents.style
+        return times, values, rate, None
     timing = measure(times)
     rate = _rate(contents, options, timing, notes)
     _check_gaps(contents, times, rate)
@@ -206,14 +208,14 @@ def _even(
         for turns in _orientations(values, tracks):
             norms = np.linalg.norm(turns, axis=1, keepdims=True)
             turns /= np.where(norms > 0, norms, np.nan)
-        return times, values, rate, timing, contents.style
+        return times, values, rate, timing
     if timing.gaps:
         notes.append(
             f"gaps: {counted(timing.missing, 'sample', 'is', 'are')} missing in {counted(timing.gaps, 'gap')} of up to "
             f"{timing.longest:.3g} s"
         )
     times, values = insert_missing(times, values, number(times))
-    return times, values, rate, timing, contents.style
+    return times, values, rate, timing
 
 
 def _increasing(contents: Contents, times: Floats, values: Floats, notes: list[str]) -> tuple[Floats, Floats]:

@@ -24,48 +24,8 @@ BROAD_URL = "https://github.com/dlaidig/broad/tree/afbaa4d75c4cd7c8ca76b8145b181
 RATE = 2000.0 / 7.0
 """Sampling rate of the files in Hz."""
 
-TRIALS = (
-    "01_undisturbed_slow_rotation_A",
-    "02_undisturbed_slow_rotation_B",
-    "03_undisturbed_slow_rotation_C",
-    "04_undisturbed_slow_rotation_with_breaks_A",
-    "05_undisturbed_slow_rotation_with_breaks_B",
-    "06_undisturbed_fast_rotation_A",
-    "07_undisturbed_fast_rotation_B",
-    "08_undisturbed_fast_rotation_with_breaks_A",
-    "09_undisturbed_fast_rotation_with_breaks_B",
-    "10_undisturbed_slow_translation_A",
-    "11_undisturbed_slow_translation_B",
-    "12_undisturbed_slow_translation_C",
-    "13_undisturbed_slow_translation_with_breaks_A",
-    "14_undisturbed_slow_translation_with_breaks_B",
-    "15_undisturbed_fast_translation_A",
-    "16_undisturbed_fast_translation_B",
-    "17_undisturbed_fast_translation_with_breaks_A",
-    "18_undisturbed_fast_translation_with_breaks_B",
-    "19_undisturbed_slow_combined_240s",
-    "20_undisturbed_slow_combined_360s",
-    "21_undisturbed_fast_combined",
-    "22_undisturbed_fast_combined_240s",
-    "23_undisturbed_fast_combined_360s",
-    "24_disturbed_tapping_A",
-    "25_disturbed_tapping_B",
-    "26_disturbed_phone_vibration_A",
-    "27_disturbed_phone_vibration_B",
-    "28_disturbed_stationary_magnet_A",
-    "29_disturbed_stationary_magnet_B",
-    "30_disturbed_stationary_magnet_C",
-    "31_disturbed_stationary_magnet_D",
-    "32_disturbed_attached_magnet_1cm",
-    "33_disturbed_attached_magnet_2cm",
-    "34_disturbed_attached_magnet_3cm",
-    "35_disturbed_attached_magnet_4cm",
-    "36_disturbed_attached_magnet_5cm",
-    "37_disturbed_office_A",
-    "38_disturbed_office_B",
-    "39_disturbed_mixed",
-)
-"""Names of the trials, which are those of the files without their ending."""
+TRIALS = "[0-3][0-9]_*disturbed_*.mat"
+"""Names of the files of the 39 trials, from 01_undisturbed_slow_rotation_A.mat to 39_disturbed_mixed.mat."""
 
 
 def broad(path: str | os.PathLike[str] | None = None, *, every: int = 5) -> list[Recording]:
@@ -105,13 +65,15 @@ def broad(path: str | os.PathLike[str] | None = None, *, every: int = 5) -> list
     folder = cache_folder() / "broad" if path is None else Path(path)
     files = _files(folder) or _files(folder / "data_mat")
     if not files:
-        raise FileNotFoundError(f"{folder}: expected files of BROAD such as {TRIALS[0]}.mat; get them from {BROAD_URL}")
+        raise FileNotFoundError(
+            f"{folder}: expected files of BROAD such as 01_undisturbed_slow_rotation_A.mat; get them from {BROAD_URL}"
+        )
     return [_trial(file, int(every)) for file in files]
 
 
 def _files(folder: Path) -> list[Path]:
     """Return the files of trials in a folder."""
-    return [folder / f"{trial}.mat" for trial in TRIALS if (folder / f"{trial}.mat").is_file()]
+    return sorted(folder.glob(TRIALS))
 
 
 def _trial(file: Path, every: int) -> Recording:

@@ -58,10 +58,8 @@ class Options:
         >>> Options(unit="mm").units(), Options(unit="p=mm,r=deg").units()
         (('mm', {}), (None, {'p': 'mm', 'r': 'deg'}))
         """
-        if self.unit is None:
-            return None, {}
         common, single = None, {}
-        for word in (self.unit or "").split(","):
+        for word in self.unit.split(",") if self.unit is not None else ():
             channel, equals, unit = word.rpartition("=")
             if equals:
                 single[channel.strip()] = unit.strip()

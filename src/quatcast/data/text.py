@@ -103,6 +103,20 @@ def clean(name: str) -> str:
     return one_line(name).strip()[:MAX_NAME]
 
 
+def as_number(text: str) -> float | None:
+    """Return the number that a text is, or None if it is none.
+
+    Examples
+    --------
+    >>> as_number(" 1e3"), as_number("1,5")
+    (1000.0, None)
+    """
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def unescape_cell(text: str) -> str:
     """Undo `quatcast.escaping.csv_cell`.
 

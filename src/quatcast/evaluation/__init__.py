@@ -5,8 +5,7 @@ import quatcast.evaluation.builtin
 import quatcast.evaluation.classical  # noqa: F401
 from quatcast.evaluation import report
 from quatcast.evaluation.catalogue import CATALOGUE, Batch, Predictor, find_predictor, predictors, register_predictor
-from quatcast.evaluation.geodesic import GeodesicScores, score_orientations
-from quatcast.evaluation.metrics import Estimate, Scores, estimate, pool, score
+from quatcast.evaluation.metrics import Estimate, GeodesicScores, Scores, estimate, pool, score, score_orientations
 from quatcast.evaluation.records import Result, Timing, Trace
 from quatcast.evaluation.run.cluster import dask
 from quatcast.evaluation.run.execution import Workers, local

@@ -76,18 +76,7 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600, space: str =
     >>> scores.mae, scores.max, scores.jitter
     (3.5, 5.0, 5.0)
     """
-    truth, guess = np.asarray(actual, dtype=float), np.asarray(forecast, dtype=float)
-    if truth.ndim != 3 or guess.shape[-3:] != truth.shape or guess.ndim not in (3, 4):
-        raise ValueError(
-            f"forecast: expected shape {truth.shape} as the actual positions, with or without a leading run axis, "
-            f"got {guess.shape}"
-        )
-    if not 0 <= start <= len(truth) - 2:
-        raise ValueError(f"start: expected an index that leaves at least two of {len(truth)} samples, got {start!r}")
-    truth, guess = truth[start:], guess[..., start:, :, :]
-    observed = np.isfinite(truth).all(axis=-1)
-    if not observed.any():
-        raise ValueError(f"actual: expected observed samples, got only missing ones from index {start} on")
+    truth, guess, observed = _scored(actual, forecast, start, 2)
     with np.errstate(all="ignore"):
         error = distances(truth, guess, space)[..., observed]
         move = distances(guess[..., :-1, :, :], guess[..., 1:, :, :], space)
@@ -101,10 +90,105 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600, space: str =
             "max": error.max(axis=-1),
         }
     diverged = ~(np.isfinite(guess).all(axis=(-3, -2, -1)) & np.isfinite(total))
-    values = {name: np.where(diverged, np.nan, value) for name, value in values.items()}
-    if guess.ndim == 3:
-        return Scores(**{name: float(value) for name, value in values.items()}, diverged=bool(diverged))
-    return Scores(**values, diverged=diverged)
+    return Scores(**_of_runs(values, diverged))
+
+
+def _scored(
+    actual: ArrayLike, forecast: ArrayLike, start: int, least: int, axes: slice = slice(None)
+) -> tuple[Floats, Floats, Bools]:
+    """Return some coordinates of points and of their forecasts from a sample on, and which points were observed."""
+    truth, guess = np.asarray(actual, dtype=float), np.asarray(forecast, dtype=float)
+    if truth.ndim != 3 or guess.shape[-3:] != truth.shape or guess.ndim not in (3, 4):
+        raise ValueError(
+            f"forecast: expected shape {truth.shape} as the actual points, with or without a leading run axis, got "
+            f"{guess.shape}"
+        )
+    if not 0 <= start <= len(truth) - least:
+        raise ValueError(
+            f"start: expected an index that leaves at least {least} of {len(truth)} samples, got {start!r}"
+        )
+    truth, guess = truth[start:, :, axes], guess[..., start:, :, axes]
+    observed = np.isfinite(truth).all(axis=-1)
+    if not observed.any():
+        raise ValueError(f"actual: expected observed samples, got only missing ones from index {start} on")
+    return truth, guess, observed
+
+
+def _of_runs(values: dict[str, Any], diverged: Any) -> dict[str, Any]:
+    """Return scores, NaN where a run has diverged, and whether it has: numbers if there is no run axis."""
+    values = {name: np.where(diverged, np.nan, value) for name, value in values.items()} | {"diverged": diverged}
+    return {name: value.item() if np.ndim(value) == 0 else value for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class GeodesicScores:
+    """Scores of forecast orientations in radians: numbers, or arrays over runs if the forecasts have a run axis.
+
+    Attributes
+    ----------
+    mean
+        Mean angle between forecast and orientation.
+    rmse
+        Root mean square of the angles.
+    p99
+        99th percentile of the angles.
+    max
+        Largest angle.
+    diverged
+        Whether any forecast was not finite; the other fields are then NaN.
+
+    Examples
+    --------
+    >>> from quatcast import quaternion
+    >>> actual = np.tile(quaternion.ONE, (4, 1, 1))
+    >>> turned = quaternion.from_rotation_vector([[[0.0, 0.0, 0.3]]])
+    >>> scores = score_orientations(actual, np.tile(turned, (4, 1, 1)), start=0)
+    >>> round(scores.mean, 9), round(scores.p99, 9)
+    (0.3, 0.3)
+    """
+
+    mean: Any
+    rmse: Any
+    p99: Any
+    max: Any
+    diverged: Any
+
+
+def score_orientations(actual: ArrayLike, forecast: ArrayLike, start: int = 600) -> GeodesicScores:
+    """Score forecasts of orientations by the angle of the rotation that remains, from index `start` on.
+
+    The signs of quaternions make no difference, and they need not be normalised.
+
+    Parameters
+    ----------
+    actual
+        Quaternions (T, channels, 4), w first, or poses (T, channels, 7), whose last four numbers they are. Missing
+        values (NaN) of a channel are not scored.
+    forecast
+        Forecasts of the same shape, or with a leading run axis; row t is the forecast of sample t.
+    start
+        Index of the first sample that is scored, counted from 0.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> q = rng.standard_normal((50, 2, 4))
+    >>> score_orientations(q, -3 * q, start=10).max < 1e-7
+    True
+    """
+    if np.shape(actual)[-1:] not in ((4,), (7,)):
+        raise ValueError(f"actual: expected quaternions (T, channels, 4) or poses (…, 7), got {np.shape(actual)}")
+    truth, guess, observed = _scored(actual, forecast, start, 1, slice(-4, None))
+    with np.errstate(all="ignore"):
+        angles = angle(truth, guess)[..., observed]
+        usable = np.isfinite(guess).all(axis=-1) & (np.abs(guess).max(axis=-1) > 0.0)
+        values = {
+            "mean": angles.mean(axis=-1),
+            "rmse": np.sqrt(np.mean(angles**2, axis=-1)),
+            "p99": np.percentile(angles, 99, axis=-1),
+            "max": angles.max(axis=-1),
+        }
+    return GeodesicScores(**_of_runs(values, ~usable.all(axis=(-2, -1))))
 
 
 def distances(actual: Floats, forecast: Floats, space: str = "position") -> Floats:

@@ -12,14 +12,12 @@ import json
 import math
 import os
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,18 +124,7 @@ class Store:
         """Turn whatever damaged contents cause into one error that names the file."""
         try:
             yield
-        except (
-            AttributeError,
-            LookupError,
-            OSError,
-            TypeError,
-            ValueError,
-            BadZipFile,
-            EOFError,
-            MemoryError,
-            sqlite3.Error,
-            zlib.error,
-        ) as fault:
+        except Exception as fault:
             raise ValueError(f"{self.path}: damaged, the {what} cannot be read ({_reason(fault)})") from fault
 
     def add(self, results: Iterable[Result], traces: Iterable[NewTrace] = (), origin: Origin | None = None) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import in_order
 from quatcast.evaluation.metrics import Estimate, estimate, pool
 from quatcast.evaluation.records import Result
@@ -62,17 +63,6 @@ def fitting_decimals(value: float, usual: int) -> int:
         return usual
     exponent = math.floor(math.log10(value))
     return usual if -1 <= exponent < 1 else max(0, 2 - exponent)
-
-
-def with_unit(title: str, unit: str) -> str:
-    """Return a title with its unit in square brackets, or without brackets if the unit is empty.
-
-    Examples
-    --------
-    >>> with_unit("RMSE", "mm"), with_unit("RMSE", "")
-    ('RMSE [mm]', 'RMSE')
-    """
-    return f"{title} [{unit}]" if unit else title
 
 
 class Summary:
@@ -158,15 +148,14 @@ class Summary:
 
     def decimals(self, metric: Metric = RMSE) -> int:
         """Return the decimals that fit a score: those of the metric for values near 1, otherwise three digits."""
-        if metric.field not in self._decimals:
-            means = [getattr(r, metric.field) for r in self.results if r.horizon == self.horizon]
-            finite = [value for value in means if math.isfinite(value) and value > 0]
-            self._decimals[metric.field] = fitting_decimals(min(finite, default=math.nan), metric.decimals)
         return self._decimals[metric.field]
 
     @cached_property
     def _decimals(self) -> dict[str, int]:
-        return {}
+        shown = [result for result in self.results if result.horizon == self.horizon]
+        scores = {metric: [getattr(result, metric.field) for result in shown] for metric in METRICS}
+        finite = {metric: [one for one in found if math.isfinite(one) and one > 0] for metric, found in scores.items()}
+        return {one.field: fitting_decimals(min(finite[one], default=math.nan), one.decimals) for one in METRICS}
 
     @cached_property
     def few_decimals(self) -> int:

@@ -14,10 +14,11 @@ from typing import Any, Self
 import numpy as np
 
 from quatcast.data.recording import AXES
+from quatcast.data.wording import with_unit
 from quatcast.escaping import csv_cell
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.journal import Reading, read_journal
-from quatcast.live.records import read_forecasts, read_frames
+from quatcast.live.records import MARKS, read_forecasts, read_frames
 from quatcast.live.session import read_settings
 from quatcast.live.settings import LiveSettings
 from quatcast.live.xdf import XdfStream, write_xdf
@@ -29,18 +30,7 @@ log = logging.getLogger("quatcast.live")
 BATCH = 10_000
 """Rows that are written at a time."""
 FORMATS = ("csv", "parquet", "xdf")
-ABOUT = [
-    "number",
-    "time",
-    "target_time",
-    "sent_time",
-    "status",
-    "reason",
-    "late",
-    "unsent",
-    "unlearnt",
-    "recovered",
-]
+ABOUT = ["number", "time", "target_time", "sent_time", "status", "reason", *MARKS]
 """Columns of the table of forecasts before the numbers."""
 
 
@@ -82,7 +72,7 @@ def session_tables(folder: Path, found: Reading) -> list[SessionTable]:
     places = columns.places()
     return [
         SessionTable("samples", ["time", *places], _sample_rows(samples)),
-        SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(frames)),
+        SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(frames, first[1])),
         SessionTable("forecasts", columns.forecasts(), _forecast_rows(forecasts, columns)),
     ]
 
@@ -119,16 +109,17 @@ class _Columns:
         """Return the names of the coordinates; those of quaternions have no unit."""
         turned = UNIT_QUATERNIONS.get(self.space)
         plain = set(range(len(self.axes))[turned]) if turned is not None else set()
-        units = ["" if at in plain else _bracketed(self.unit) for at in range(len(self.axes))]
         return [
-            f"{name}.{axis}{when}{unit}" for name in self.names for axis, unit in zip(self.axes, units, strict=True)
+            with_unit(f"{name}.{axis}{when}", "" if at in plain else self.unit)
+            for name in self.names
+            for at, axis in enumerate(self.axes)
         ]
 
     def radii(self, when: str = "") -> list[str]:
         """Return the names of the radii; that of an orientation is an angle, and poses have both."""
-        unit = _bracketed("rad" if self.space == "orientation" else self.unit)
+        unit = "rad" if self.space == "orientation" else self.unit
         angles = [f"{name} angle radius{when} [rad]" for name in self.names if self.space == "pose"]
-        return [*(f"{name} radius{when}{unit}" for name in self.names), *angles]
+        return [*(with_unit(f"{name} radius{when}", unit) for name in self.names), *angles]
 
     def forecasts(self) -> list[str]:
         """Return the columns of the table of forecasts: the first horizon, then the others."""
@@ -137,10 +128,6 @@ class _Columns:
             when = f" at {horizon:g} s"
             columns += [f"target_time{when}", f"status{when}", *self.places(when), *self.radii(when)]
         return columns
-
-
-def _bracketed(unit: str) -> str:
-    return f" [{unit}]" if unit else ""
 
 
 def _numbers(values: Floats) -> list[float | None]:
@@ -152,16 +139,19 @@ def _sample_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
         yield [one.forecast.time, *_numbers(one.forecast.sample)]
 
 
-def _frame_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
+def _frame_rows(records: Iterable[dict[str, Any]], first: Frame) -> Iterator[list[Any]]:
+    """Yield the frames; those of another shape than the first, which the grid drops, without their values."""
+    empty = np.full(first.values.shape, np.nan)
     for number, frame in read_frames(records):
-        yield [number, frame.sequence, frame.device_time, frame.received, *_numbers(frame.values)]
+        values = frame.values if frame.values.shape == empty.shape else empty
+        yield [number, frame.sequence, frame.device_time, frame.received, *_numbers(values)]
 
 
 def _forecast_rows(records: Iterable[dict[str, Any]], columns: _Columns) -> Iterator[list[Any]]:
     for one in read_forecasts(records):
         made = one.forecast
         times = [made.sequence, made.time, made.target_time, made.sent_time]
-        marks = [one.late, one.unsent, one.unlearnt, one.recovered]
+        marks = [getattr(one, name) for name in MARKS]
         numbers = [*_numbers(made.position), *_radii(made, columns)]
         row = [*times, made.status, made.reason, *marks, *numbers, *made.filled.tolist()]
         for point in made.path[: len(columns.further)]:
@@ -236,18 +226,13 @@ def _write_parquet(table: SessionTable, path: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError:
         raise ImportError("--to parquet needs the package pyarrow: pip install pyarrow") from None
-    kinds = {
-        "reason": pa.string(),
-        "number": pa.int64(),
-        "n": pa.int64(),
-        "sequence": pa.int64(),
-    }
-    flags = {"late", "unsent", "unlearnt", "recovered"}
 
     def kind_of(name: str) -> Any:
-        if name in flags or name.endswith(" filled"):
+        if name in MARKS or name.endswith(" filled"):
             return pa.bool_()
-        return pa.string() if _is_status(name) else kinds.get(name, pa.float64())
+        if name == "reason" or _is_status(name):
+            return pa.string()
+        return pa.int64() if name in ("number", "n", "sequence") else pa.float64()
 
     fields = [(name, kind_of(name)) for name in table.columns]
     schema = pa.schema(fields)

@@ -7,6 +7,7 @@ what it holds instead.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -123,6 +124,16 @@ def read_name(message: dict[str, Any], name: str, default: str) -> str:
     return value
 
 
+def is_name(value: object) -> bool:
+    """Tell whether a value can be the name of a channel: printable text of bounded length."""
+    return isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable()
+
+
+def usable_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names of channels, or nothing if one of them cannot be a name or two are the same."""
+    return tuple(names) if all(map(is_name, names)) and len(set(names)) == len(names) else ()
+
+
 def read_sentence(message: dict[str, Any], name: str) -> str:
     """Return text for people on one line; empty if there is none. It is as long as the message allows."""
     value = message.get(name, "")
@@ -138,7 +149,7 @@ def read_names(message: dict[str, Any], channels: int) -> tuple[str, ...]:
         return ()
     if not isinstance(names, list) or len(names) != channels:
         fail("names", f"a list of {channels} names", names)
-    if not all(isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable() for name in names):
+    if not all(map(is_name, names)):
         fail("names", f"printable names of 1 to {MAX_NAME} characters", names)
     if len(set(names)) < channels:
         fail("names", "different names", names)

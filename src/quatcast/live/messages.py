@@ -18,7 +18,6 @@ from quatcast.live.checks import add_check, remove_check
 from quatcast.live.fields import (
     MAX_CHANNELS,
     MAX_DIMENSIONS,
-    MAX_NAME,
     check_time,
     fail,
     read_flags,
@@ -29,6 +28,7 @@ from quatcast.live.fields import (
     read_sequence,
     read_time,
     read_vector,
+    usable_names,
 )
 from quatcast.live.frames import ChecksumError, ForecastFrame, Frame, FrameError, PathPoint
 from quatcast.typing import Floats
@@ -351,5 +351,4 @@ def header_names(cells: Sequence[str], dimensions: int) -> tuple[str, ...]:
     for group in groups:
         prefixes = {column[:-2] if column[-2:-1] in "._ " else "" for column in group}
         names.append(prefixes.pop() if len(prefixes) == 1 else "")
-    good = all(0 < len(name) <= MAX_NAME and name.isprintable() for name in names)
-    return tuple(names) if good and len(set(names)) == len(names) else ()
+    return usable_names(names)

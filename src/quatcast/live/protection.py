@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 SHORTEST_TOKEN = 16
 """Smallest number of characters of a token."""
@@ -20,6 +22,35 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host.lower() == "localhost"
+
+
+def is_own_name(header: str, host: str, names: Iterable[str] = ()) -> bool:
+    """Tell whether a header Host names a machine that listens on an address.
+
+    Besides names that are known, an address in numbers does where other machines may connect: only a name can be made
+    to point here, by somebody else's name server (DNS rebinding).
+
+    Examples
+    --------
+    >>> [is_own_name(name, "127.0.0.1") for name in ("localhost:80", "[::1]:80", "192.168.1.5", "evil.example", "")]
+    [True, True, False, False, False]
+    """
+    try:
+        name = urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return False
+    if name and name in {"localhost", host.lower(), *map(str.lower, names)}:
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback or not is_loopback(host)
+    except ValueError:
+        return False
+
+
+def bearer_token(header: str) -> str:
+    """Return the token of a header Authorization; empty if it has none."""
+    kind, _, token = header.partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
 
 
 def check_token(token: str) -> None:

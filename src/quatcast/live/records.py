@@ -77,6 +77,10 @@ def read_frames(records: Iterable[dict[str, Any]]) -> Iterator[tuple[int, Frame]
         )
 
 
+MARKS = ("late", "unsent", "unlearnt", "recovered")
+"""What may be said of a forecast; see `ForecastRecord`."""
+
+
 @dataclass(frozen=True)
 class ForecastRecord:
     """A forecast as the journal holds it.
@@ -107,5 +111,5 @@ def read_forecasts(records: Iterable[dict[str, Any]]) -> Iterator[ForecastRecord
     """Yield the forecasts among records."""
     for record in records:
         if record.get("type") == "forecast":
-            marks = {name: record.get(name, False) for name in ("late", "unsent", "unlearnt", "recovered")}
+            marks = {name: record.get(name, False) for name in MARKS}
             yield ForecastRecord(read_forecast(record), record["n"], limit=record.get("limit"), **marks)

@@ -116,22 +116,23 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
     feed = ViewFeed(space=settings.space) if plan.view is not None else None
     told: list[Callable[[str, str], None]] = []
     session = None
-    if plan.record is not None:
-        session = Session(
-            plan.record, settings, lambda text: told[0]("journal", text) if told else log.warning(text), plan.rotate
-        )
-    service = Service(
-        Pipeline(settings),
-        source,
-        sinks,
-        session=session,
-        feed=feed,
-        metrics=metrics,
-        checkpoint=plan.checkpoint,
-        turns=Turns.inherited(),
-    )
-    told.append(service.tell)
     async with AsyncExitStack() as stack:
+        if plan.record is not None:
+            session = Session(
+                plan.record, settings, lambda text: told[0]("journal", text) if told else log.warning(text), plan.rotate
+            )
+            stack.callback(session.close)  # also if the service does not get as far as to close it
+        service = Service(
+            Pipeline(settings),
+            source,
+            sinks,
+            session=session,
+            feed=feed,
+            metrics=metrics,
+            checkpoint=plan.checkpoint,
+            turns=Turns.inherited(),
+        )
+        told.append(service.tell)
         if plan.view is not None and feed is not None:
             say(f"View: {await _open_view(stack, feed, metrics, plan.view)}")
         # A URL may hold a token after its question mark.

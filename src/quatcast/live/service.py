@@ -105,13 +105,11 @@ class Service:
         self.session, self.feed, self.metrics, self.turns = session, feed, metrics or Metrics(), turns
         self.checkpoint_every = checkpoint
         self.forecasts = self.holds = self.unlearnt = 0
-        self._stopping = self._waiting = False
-        self._whole = True
+        self._stopping = self._waiting = self._whole = False
         self._reader: asyncio.Task[None] | None = None
         self._coming: asyncio.Task[Frame | None] | None = None
         self._pace, self._garbage, self._unusable = Pace(), Garbage(), Unusable()
-        self._heard = self._virtual = 0.0
-        self._heard_at = 0.0
+        self._heard = self._heard_at = self._virtual = 0.0
         self._silent = self._hurried = False
         self._last: ForecastFrame | None = None
         self._saved = time.monotonic()
@@ -128,8 +126,9 @@ class Service:
 
     async def run(self) -> Summary:
         """Run until the source ends or `stop` is called."""
-        self._recover()
         try:
+            self._recover()
+            self._whole = True
             async with AsyncExitStack() as stack:
                 for sink in self.sinks:
                     await stack.enter_async_context(sink)
@@ -183,7 +182,7 @@ class Service:
         self.metrics.ready(False, "stopped")
         if self.session is not None:
             await self.session.finish_saving()
-            # After an error within a sample the state is not one that recovery would reach.
+            # After an error within a sample or a recovery the state is not one that recovery would reach.
             if self._whole:
                 self.session.checkpoint(self.pipeline)
             self.session.close()
@@ -253,6 +252,9 @@ class Service:
             self._end_of_silence()
         if taken.event:
             self.tell("time", taken.event)
+        if self.pipeline.measured and not taken.dropped and not self.metrics.is_ready:
+            self.metrics.ready(True)
+            self.metrics.gauge("rate_hz", self.pipeline.rate, stream=self._stream)
         if not measured and self.pipeline.measured:
             self._begun()
         for sample in taken.samples[:-1]:
@@ -262,8 +264,6 @@ class Service:
 
     def _begun(self) -> None:
         ahead = ", ".join(f"{horizon:g} s" for horizon in self.pipeline.horizons)
-        self.metrics.ready(True)
-        self.metrics.gauge("rate_hz", self.pipeline.rate, stream=self._stream)
         self.tell(
             "started",
             f"{self.pipeline.rate:g} Hz, {counted(len(self.pipeline.names), 'channel')}, forecasts {ahead} ahead",
@@ -364,7 +364,6 @@ class Service:
         if self._silent:
             self._silent = False
             self.tell("silence", "samples arrive again")
-            self.metrics.ready(True)
 
     # Once per second, and checkpoints.
 

@@ -160,13 +160,13 @@ class Session:
     ) -> None:
         self.folder, self.settings, self.trouble = folder, settings, trouble
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(folder)
+        self.journal = Journal(folder, trouble, rotate)
+        self._lock: int | None = _lock(folder)
         try:
             self._describe()
         except BaseException:
-            os.close(self._lock)
+            self.close()
             raise
-        self.journal = Journal(folder, trouble, rotate)
         self._told: tuple[tuple[str, ...], str] | None = None
         self._saving: asyncio.Task[None] | None = None
         self.failing = False
@@ -180,10 +180,9 @@ class Session:
                 raise ValueError(
                     f"{self.folder}: holds a session with other settings ({differences}); give another folder"
                 )
-            if differences:  # nothing has been recorded with them
-                self._write_description()
-            return
-        if begun:
+            if not differences:
+                return
+        elif begun:
             raise ValueError(f"{self.folder}: holds a journal without session.json; give another folder")
         self._write_description()
 
@@ -333,9 +332,11 @@ class Session:
         self.failing = False
 
     def close(self) -> None:
-        """Close the journal and release the folder."""
+        """Close the journal and release the folder; may be called again."""
         self.journal.close()
-        os.close(self._lock)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
 def _lock(folder: Path) -> int:

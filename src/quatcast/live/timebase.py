@@ -25,7 +25,8 @@ def base_of(frames: Sequence[Frame]) -> str:
     >>> base_of(frames[:1]), base_of(frames)
     ('device', 'sequence')
     """
-    for base, times in (("device", _device(frames)), ("sequence", _numbers(frames))):
+    for base, name in (("device", "device_time"), ("sequence", "sequence")):
+        times = [getattr(frame, name) for frame in frames]
         if times[0] is not None and len(set(times) - {None}) >= min(FEWEST, len(frames)):
             return base
     return "received"
@@ -48,18 +49,10 @@ def passed_over(frames: Sequence[Frame], base: str) -> str:
 def times_of(frames: Sequence[Frame], base: str) -> list[float]:
     """Return times from which the rate is detected; with numbered frames, times of arrival are smoothed by a line."""
     if base == "device":
-        return [time for time in _device(frames) if time is not None]
+        return [frame.device_time for frame in frames if frame.device_time is not None]
     if base == "received":
         return [frame.received for frame in frames]
     pairs = [(frame.sequence, frame.received) for frame in frames if frame.sequence is not None]
     first, began = pairs[0]
     slope = np.polyfit([number - first for number, _ in pairs], [received - began for _, received in pairs], 1)[0]
     return [float(slope) * (number - first) for number, _ in pairs]
-
-
-def _device(frames: Sequence[Frame]) -> list[float | None]:
-    return [frame.device_time for frame in frames]
-
-
-def _numbers(frames: Sequence[Frame]) -> list[int | None]:
-    return [frame.sequence for frame in frames]

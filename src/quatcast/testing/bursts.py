@@ -13,6 +13,11 @@ Burst = Callable[[Floats, float, np.random.Generator], Floats]
 """Takes positions (samples, channels, dimensions) and their sampling rate; returns what a faulty tracker shows."""
 
 
+def _index(x: Floats) -> Floats:
+    """Return the numbers of the samples, (samples, 1, 1)."""
+    return np.arange(len(x), dtype=float)[:, None, None]
+
+
 def _constant(value: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
     return np.full_like(x, value)
 
@@ -21,63 +26,22 @@ def _noisy_constant(value: float, x: Floats, rate: float, rng: np.random.Generat
     return value + 0.1 * rng.normal(size=x.shape)
 
 
-def _zeros_far_from_the_origin(x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    """Positions are shifted back by 1.5 m before they are shown: the same as data 1.5 m from the origin."""
-    return np.full_like(x, -1500.0)
-
-
-def _swapped(x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return np.roll(x, 1, axis=1)
-
-
-def _mirrored(x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return -x
-
-
-def _scaled(factor: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return factor * x
-
-
 def _spikes(size: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
     direction = rng.normal(size=x.shape)
     direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
     return np.where((rng.random(len(x)) < 0.3)[:, None, None], x + size * direction, x)
 
 
-def _alternating(x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return np.where((np.arange(len(x)) % 2 == 0)[:, None, None], x + 100.0, x)
-
-
 def _ramp(speed: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return x + speed * np.arange(len(x))[:, None, None] / rate
-
-
-def _frozen(x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return np.broadcast_to(x[:1], x.shape).copy()
+    return x + speed * _index(x) / rate
 
 
 def _missing(share: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
     return np.where((rng.random(x.shape[:2]) < share)[..., None], np.nan, x)
 
 
-def _missing_in_blocks(x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return np.where((np.arange(len(x)) % round(2 * rate) < rate)[:, None, None], np.nan, x)
-
-
-def _duplicated(x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return x[np.arange(len(x)) // 2 * 2]
-
-
-def _delayed(x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return x[np.maximum(np.arange(len(x)) - round(rate), 0)]
-
-
-def _noise(size: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return x + rng.uniform(-size, size, x.shape)
-
-
 def _shift(size: float, seconds: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return x + np.where(np.arange(len(x)) < seconds * rate, size, 0.0)[:, None, None]
+    return x + np.where(_index(x) < seconds * rate, size, 0.0)
 
 
 def _part(burst: Burst, seconds: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
@@ -91,25 +55,26 @@ BURSTS: dict[str, Burst] = {
     "-9999 for 2 s": partial(_part, partial(_constant, -9999.0), 2.0),
     "1e8 for 0.5 s": partial(_part, partial(_constant, 1e8), 0.5),
     "9999 with noise": partial(_noisy_constant, 9999.0),
-    "0 0 0, data 1.5 m away": _zeros_far_from_the_origin,
+    # Positions are shifted back by 1.5 m before they are shown: the same as data 1.5 m from the origin.
+    "0 0 0, data 1.5 m away": partial(_constant, -1500.0),
     "0 0 0": partial(_constant, 0.0),
     "5 5 5": partial(_constant, 5.0),
-    "labels swapped": _swapped,
-    "axes mirrored": _mirrored,
-    "unit times 1000": partial(_scaled, 1000.0),
-    "unit over 1000": partial(_scaled, 0.001),
+    "labels swapped": lambda x, rate, rng: np.roll(x, 1, axis=1),
+    "axes mirrored": lambda x, rate, rng: -x,
+    "unit times 1000": lambda x, rate, rng: 1000.0 * x,
+    "unit over 1000": lambda x, rate, rng: 0.001 * x,
     **{f"spikes of {size:g} mm": partial(_spikes, size) for size in (1.0, 3.0, 10.0, 100.0, 1e4, 1e8, 1e15, 1e30)},
-    "alternating good and bad": _alternating,
+    "alternating good and bad": lambda x, rate, rng: np.where(_index(x) % 2 == 0, x + 100.0, x),
     "ramp of 5 mm/s": partial(_ramp, 5.0),
     "ramp of 50 mm/s": partial(_ramp, 50.0),
-    "frozen": _frozen,
+    "frozen": lambda x, rate, rng: np.repeat(x[:1], len(x), axis=0),
     "all missing": partial(_missing, 1.0),
     "half missing": partial(_missing, 0.5),
-    "missing in blocks": _missing_in_blocks,
-    "duplicated samples": _duplicated,
-    "delayed by 1 s": _delayed,
-    "noise of 10 mm": partial(_noise, 10.0),
-    "noise of 1000 mm": partial(_noise, 1000.0),
+    "missing in blocks": lambda x, rate, rng: np.where(_index(x) % round(2 * rate) < rate, np.nan, x),
+    "duplicated samples": lambda x, rate, rng: x[np.arange(len(x)) // 2 * 2],
+    "delayed by 1 s": lambda x, rate, rng: x[np.maximum(np.arange(len(x)) - round(rate), 0)],
+    "noise of 10 mm": lambda x, rate, rng: x + rng.uniform(-10.0, 10.0, x.shape),
+    "noise of 1000 mm": lambda x, rate, rng: x + rng.uniform(-1000.0, 1000.0, x.shape),
     "shift by 100 mm for 2 s": partial(_shift, 100.0, 2.0),
     "shift by 20 mm for 10 s": partial(_shift, 20.0, 10.0),
     "shift by 300 mm for 10 s": partial(_shift, 300.0, 10.0),

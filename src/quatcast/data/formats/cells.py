@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from quatcast.data.style import FileStyle
-from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, Line, clean, lines_of, unescape_cell
+from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, Line, as_number, clean, lines_of, unescape_cell
 from quatcast.data.times import UNIT_WORDS, is_time_cell
 from quatcast.data.units import ANGLES, LENGTHS
 from quatcast.data.wording import counted
@@ -23,6 +23,9 @@ from quatcast.typing import Floats
 COMMENTS = ("#", "%", "//")
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a"})
 """Cells without a value, in lower case."""
+OTHER_UNITS = ("", "-", "–", "none", "m/s", "m/s²", "m/s^2", "rad/s", "deg/s", "ut", "µt", "g")
+UNITS = frozenset({*UNIT_WORDS, *LENGTHS, *ANGLES, *OTHER_UNITS})
+"""Cells of a line of units below the header, in lower case."""
 SAMPLE = 50
 """Number of lines by which separators are recognised."""
 
@@ -190,39 +193,15 @@ def _header(
 
 
 def _are_units(cells: list[str]) -> bool:
-    known = {
-        *UNIT_WORDS,
-        *LENGTHS,
-        *ANGLES,
-        "",
-        "-",
-        "–",
-        "none",
-        "m/s",
-        "m/s²",
-        "m/s^2",
-        "rad/s",
-        "deg/s",
-        "ut",
-        "µt",
-        "g",
-    }
-    return all(cell.strip().strip("[]()").lower() in known for cell in cells) and any(cell.strip() for cell in cells)
+    return all(cell.strip().strip("[]()").lower() in UNITS for cell in cells) and any(cell.strip() for cell in cells)
 
 
 def _is_data(cells: list[str], style: FileStyle) -> bool:
     """Tell whether at least half of the cells of a line are numbers or times."""
     filled = [cell.strip() for cell in cells if cell.strip()]
-    good = sum(is_time_cell(cell) or _is_number(cell, style) for cell in filled)
+    plain = [cell.replace(",", ".") if style.decimal == "," else cell for cell in filled]
+    good = sum(is_time_cell(cell) or as_number(number) is not None for cell, number in zip(filled, plain, strict=True))
     return bool(filled) and 2 * good >= len(filled)
-
-
-def _is_number(cell: str, style: FileStyle) -> bool:
-    try:
-        float(cell.replace(",", ".") if style.decimal == "," else cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _sample(path: Path, encoding: str | None) -> list[str]:

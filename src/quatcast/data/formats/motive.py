@@ -12,7 +12,7 @@ from quatcast.data.contents import Contents, Track
 from quatcast.data.formats.cells import split_line
 from quatcast.data.formats.sections import numbers
 from quatcast.data.options import Options
-from quatcast.data.text import clean, lines_of
+from quatcast.data.text import as_number, clean, lines_of
 from quatcast.data.units import LENGTH_WORDS
 
 PARTS_OF_BODIES = ("Rigid Body Marker", "Bone Marker")
@@ -36,29 +36,29 @@ def read(path: Path, options: Options) -> Contents:
             break
         if len(cells) > 1:
             header[cells[1].strip() or "property"] = cells
-    if not {"Type", "Name", "property", "axis"} <= header.keys():
-        raise ValueError(f"{path}: expected the header of Motive with Type, Name and Frame, got {sorted(header)}")
+    if not {"Type", "Name", "property", "axis"} <= header.keys() or len(header["axis"]) < 2:
+        raise ValueError(f"{path}: expected the header of Motive with Type, Name, Frame and Time, got {sorted(header)}")
     names = [
         " ".join(part) for part in zip(*(_padded(header, key) for key in ("Name", "property", "axis")), strict=True)
     ]
     values, lines = numbers(path, rows, names)
     notes: list[str] = []
-    rate = _float(settings.get("Export Frame Rate") or settings.get("Capture Frame Rate"))
+    rate = as_number(settings.get("Export Frame Rate") or settings.get("Capture Frame Rate") or "")
     unit = LENGTH_WORDS.get(settings.get("Length Units", "").strip().lower(), "")
     groups = _groups(header, settings.get("Rotation Type", "Quaternion"), notes)
     tracks = []
     for (kind, name, prop), axes in groups.items():
-        places = tuple(axes[axis] for axis in ("wxyz" if prop == "Rotation" else "xyz"))
+        turns = prop == "Rotation"
+        order = "wxyz" if turns else "xyz"
+        places = tuple(axes[axis] for axis in order)
         tracks.append(
             Track(
-                name=f"{name} rotation" if prop == "Rotation" else name,
-                space="orientation" if prop == "Rotation" else "position",
+                name=f"{name} rotation" if turns else name,
+                space="orientation" if turns else "position",
                 values=values[:, places],
-                columns=tuple(
-                    f"{name}.{'q' * (prop == 'Rotation')}{axis}" for axis in ("wxyz" if prop == "Rotation" else "xyz")
-                ),
+                columns=tuple(f"{name}.{'q' * turns}{axis}" for axis in order),
                 places=places,
-                unit="" if prop == "Rotation" else unit,
+                unit="" if turns else unit,
                 part=name,
                 secondary=kind in PARTS_OF_BODIES,
             )
@@ -97,10 +97,3 @@ def _groups(
     if others:
         notes.append(f"ignored columns: {', '.join(others)}")
     return {key: axes for key, axes in found.items() if {"x", "y", "z"} <= axes.keys()}
-
-
-def _float(text: str | None) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return None

@@ -8,6 +8,7 @@ The angles tell whether the matrix is stored by columns or by rows. Qualisys exp
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from quatcast.data.contents import Contents, Track
 from quatcast.data.formats.sections import numbers, rate_in
 from quatcast.data.options import Options
 from quatcast.data.rotations import quaternions
-from quatcast.data.text import clean, lines_of
+from quatcast.data.text import as_number, clean, lines_of
 from quatcast.data.wording import counted
 from quatcast.typing import Floats
 
@@ -44,11 +45,12 @@ def read(path: Path, options: Options) -> Contents:
     markers = [clean(name) for name in keys.get("MARKER_NAMES", []) if name.strip()]
     names, width = (bodies, BODY) if bodies else (markers, 3)
     columns = names and [f"{name} {i}" for name in names for i in range(width)]
-    extra = [] if _is_number(first[1][0]) else [cell.strip() for cell in first[1] if cell.strip() in ("Frame", "Time")]
-    if _is_number(first[1][0]):
+    if as_number(first[1][0]) is None:
+        extra = [cell.strip() for cell in first[1] if cell.strip() in ("Frame", "Time")]
+    else:
         filled = len(first[1]) - (not first[1][-1].strip())
         extra = ["Frame", "Time"] if filled == len(columns) + 2 else []
-        rows = _chain(first, rows)
+        rows = chain([first], rows)
     values, lines = numbers(path, rows, [*extra, *columns])
     rate = rate_in(path, (keys.get("FREQUENCY") or [""])[0], "after FREQUENCY")
     times = values[:, extra.index("Time")] if "Time" in extra else np.arange(len(values)) / rate
@@ -77,11 +79,6 @@ def _keys(rows: Iterator[Row]) -> tuple[dict[str, list[str]], Row | None]:
             return keys, row
         keys[key] = [cell.strip() for cell in row[1][1:]]
     return keys, None
-
-
-def _chain(first: Row, rest: Iterator[Row]) -> Iterator[Row]:
-    yield first
-    yield from rest
 
 
 def _marker(name: str, at: int, values: Floats, notes: list[str]) -> Track:
@@ -117,11 +114,3 @@ def _by_columns(name: str, values: Floats, notes: list[str]) -> bool:
         notes.append(f"{name}: the angles do not tell how the rotation matrix is stored; read column by column")
         return True
     return columns < rows
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from quatcast.data.formats.cells import number_in
-from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, clean
+from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, as_number, clean
 from quatcast.typing import Floats
 
 
@@ -38,10 +38,7 @@ def numbers(path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequen
 
 def rate_in(path: Path, cell: str, place: str) -> float:
     """Return the sampling rate in a cell at some place of a header."""
-    try:
-        rate = float(cell)
-    except ValueError:
-        rate = 0.0
+    rate = as_number(cell) or 0.0
     if not 0 < rate < math.inf:
         raise ValueError(f"{path}: expected the sampling rate {place}, got {clean(cell.strip())[:40]!r}")
     return rate

@@ -16,6 +16,7 @@ from quatcast.data.headers import NOT_COORDINATES, Group, euler_angles, find_gro
 from quatcast.data.options import Options
 from quatcast.data.rotations import UNIT_NORM, are_unit, norms_of
 from quatcast.data.style import FileStyle
+from quatcast.data.text import as_number
 from quatcast.data.times import UNIT_WORDS, convert, fraction_column, is_time_cell, joined, time_unit
 from quatcast.data.units import split_unit
 from quatcast.data.wording import counted
@@ -39,7 +40,7 @@ def read(path: Path, options: Options) -> Contents:
     """Read a text table."""
     table = open_table(path, options.encoding)
     notes = list(table.notes)
-    names, units = table.names, table.units
+    names = table.names
     ignored = frozenset(_index(path, names, name, "ignore") for name in options.ignore)
     time = _time_column(path, table, options, ignored, notes)
     fraction = fraction_column(names, time) if time is not None and options.time_unit in (None, "s") else None
@@ -49,7 +50,7 @@ def read(path: Path, options: Options) -> Contents:
     rows = read_rows(path, table, wanted, time)
     if time is not None and fraction is not None:
         options = _join_times(path, rows, time, fraction, options, notes)
-    times, style = _times(path, rows, names, time, options, table.style, notes)
+    times, style = _times(path, rows, time, options, notes)
     if fraction is not None and time_unit(style.time) is None:
         style = replace(style, time="time")
     at = {column: i for i, column in enumerate(wanted)}
@@ -62,7 +63,7 @@ def read(path: Path, options: Options) -> Contents:
     tracks = []
     for group in groups:
         values = rows.values[:, [at[i] for i in group.at]]
-        tracks.append(_track(path, group, values, names, units, options, notes))
+        tracks.append(_track(path, group, values, rows, options, notes))
     place = f"column {time + 1} ({names[time]})" if time is not None else ""
     return Contents(path, tracks, times, rows.lines, place, None, style, notes)
 
@@ -224,11 +225,10 @@ def _time_column(path: Path, table: Rows, options: Options, ignored: frozenset[i
 
 def _is_trajectory(table: Rows) -> bool:
     """Tell whether a table without a header has eight columns, the last four of which are a unit quaternion (TUM)."""
-    try:
-        numbers = [float(cell) for cell in table.first]
-    except ValueError:
+    numbers = [as_number(cell) for cell in table.first]
+    if len(numbers) != 8 or None in numbers:
         return False
-    return len(numbers) == 8 and abs(float(np.linalg.norm(numbers[4:])) - 1.0) <= UNIT_NORM
+    return abs(float(np.linalg.norm(np.array(numbers[4:], dtype=float))) - 1.0) <= UNIT_NORM
 
 
 def _join_times(path: Path, rows: Rows, time: int, fraction: int, options: Options, notes: list[str]) -> Options:
@@ -244,24 +244,19 @@ def _join_times(path: Path, rows: Rows, time: int, fraction: int, options: Optio
 
 
 def _times(
-    path: Path,
-    rows: Rows,
-    names: Sequence[str],
-    time: int | None,
-    options: Options,
-    style: FileStyle,
-    notes: list[str],
+    path: Path, rows: Rows, time: int | None, options: Options, notes: list[str]
 ) -> tuple[Floats | None, FileStyle]:
     if time is None:
-        return None, style
+        return None, rows.style
+    name = rows.names[time]
     try:
         unit = options.time_unit or UNIT_WORDS.get(rows.units[time].lower())
-        column = convert(rows.times, names[time] if rows.has_header else "", unit, style)
+        column = convert(rows.times, name if rows.has_header else "", unit, rows.style)
     except ValueError as error:
         message, row = error.args
         if row is None:
             raise ValueError(f"{path}: {message}") from None
-        where = f"{path}, line {rows.lines[row]}, column {time + 1} ({names[time]})"
+        where = f"{path}, line {rows.lines[row]}, column {time + 1} ({name})"
         raise ValueError(f"{where}: {message}, got {rows.times[row].strip()!r}") from None
     notes += column.notes
     below = rows.units[time] if any(rows.units) else None
@@ -278,17 +273,9 @@ def _count(frames: Floats, name: str, rate: float, notes: list[str]) -> Floats |
     return None
 
 
-def _track(
-    path: Path,
-    group: Group,
-    values: Floats,
-    names: Sequence[str],
-    units: Sequence[str],
-    options: Options,
-    notes: list[str],
-) -> Track:
-    found = {units[i] or split_unit(names[i])[1] for i in group.at}
-    name = group.name
+def _track(path: Path, group: Group, values: Floats, rows: Rows, options: Options, notes: list[str]) -> Track:
+    name, names = group.name, rows.names
+    found = {rows.units[i] or split_unit(names[i])[1] for i in group.at}
     if len(group.at) == 3 and len(found) > 1:
         listed = ", ".join(names[i] for i in group.at)
         raise ValueError(f"{path}: expected one unit per channel, got {', '.join(sorted(found))} in {listed}")

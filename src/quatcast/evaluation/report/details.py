@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quatcast.data.recording import Recording
+from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import in_order
 from quatcast.evaluation.metrics import distances
 from quatcast.evaluation.protocol import TEST, validation_samples
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.report.tables import Cell, Column, Number, Table
-from quatcast.evaluation.summary import LABELS, Summary, fitting_decimals, with_unit
+from quatcast.evaluation.summary import LABELS, Summary, fitting_decimals
 from quatcast.forecasting.contract import Labels
 from quatcast.typing import Floats
 

@@ -14,12 +14,13 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from quatcast.data.wording import with_unit
 from quatcast.escaping import figure_label
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import distances
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.report.forecast_panels import STATUS
-from quatcast.evaluation.summary import ALL, LABELS, Summary, fitting_decimals, with_unit
+from quatcast.evaluation.summary import ALL, LABELS, Summary, fitting_decimals
 from quatcast.forecasting.contract import Labels
 from quatcast.training.losses import kernel
 from quatcast.typing import Bools

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quatcast.data.recording import Recording
+from quatcast.data.wording import with_unit
 from quatcast.evaluation.in_space import persistence, space_of
 from quatcast.evaluation.report.decimation import decimate
 from quatcast.evaluation.summary import LABELS
@@ -57,7 +58,7 @@ class Panel:
     @property
     def label(self) -> str:
         """Title with the unit in brackets, if the unit is known."""
-        return f"{self.title} [{self.unit}]" if self.unit else self.title
+        return with_unit(self.title, self.unit)
 
 
 @dataclass(frozen=True, eq=False)

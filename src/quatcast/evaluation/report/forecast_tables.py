@@ -9,6 +9,7 @@ import numpy as np
 
 from quatcast.data.recording import Recording
 from quatcast.data.times import write_times
+from quatcast.data.wording import with_unit
 from quatcast.escaping import csv_cell
 from quatcast.evaluation.in_space import persistence, space_of
 from quatcast.evaluation.protocol import scaling_samples, validation_samples
@@ -88,9 +89,7 @@ def write_status(recording: Recording, forecasts: GuardedForecasts, path: Path) 
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, delimiter=style.delimiter if style.delimiter != " " else ",")
         replaced = [f"{csv_cell(name)} replaced" for name in recording.channels]
-        radii = [
-            f"{name} radius" + (f" [{csv_cell(unit)}]" if unit else "") for name, unit in zip(names, units, strict=True)
-        ]
+        radii = [with_unit(f"{name} radius", csv_cell(unit)) for name, unit in zip(names, units, strict=True)]
         time_name = csv_cell(style.time)
         rows.writerow([time_name, "status", "reason", *replaced, "forecast made at", "status then", *radii])
         for t, time in enumerate(times):

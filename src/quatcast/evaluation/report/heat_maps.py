@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import Predictor, describe, in_order
 from quatcast.evaluation.protocol import choose
 from quatcast.evaluation.records import Configuration, ValidationResult, canonical
@@ -64,8 +65,7 @@ def heat_map(results: Sequence[ValidationResult], unit: str = "") -> go.Figure:
 
 
 def _title(predictor: Predictor, keys: Sequence[str]) -> str:
-    units = ((key.replace("_", " "), predictor.units.get(key, "")) for key in keys)
-    return " / ".join(f"{name} [{unit}]" if unit else name for name, unit in units) or "configuration"
+    return " / ".join(with_unit(key.replace("_", " "), predictor.units.get(key, "")) for key in keys) or "configuration"
 
 
 def _label(configuration: Configuration, keys: Sequence[str]) -> str:

@@ -110,17 +110,7 @@ def _numbered(word: str, names: Iterable[str]) -> dict[str, str]:
 def _anonymous(recording: Recording, name: str, group: str) -> Recording:
     channels = tuple(f"channel {i + 1}" for i in range(len(recording.channels)))
     notes = tuple(note for note in recording.notes if note.startswith(CUT))
-    return Recording(
-        name,
-        recording.positions,
-        recording.times,
-        recording.rate,
-        group=group,
-        channels=channels,
-        units=recording.units,
-        space=recording.space,
-        notes=notes,
-    )
+    return replace(recording, name=name, group=group, channels=channels, columns=(), order=(), notes=notes)
 
 
 def _without_names(settings: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import describe, in_order, predictors
 from quatcast.evaluation.protocol import TEST, validation_samples
 from quatcast.evaluation.records import Timing, Trace
@@ -15,7 +16,7 @@ from quatcast.evaluation.report.comparison import words
 from quatcast.evaluation.report.figures import within_radius
 from quatcast.evaluation.report.forecast_panels import STATUS
 from quatcast.evaluation.report.tables import Cell, Column, Number, Table
-from quatcast.evaluation.summary import ALL, LABELS, fitting_decimals, with_unit
+from quatcast.evaluation.summary import ALL, LABELS, fitting_decimals
 from quatcast.typing import Bools
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quatcast.data.recording import Recording
+from quatcast.data.wording import with_unit
 from quatcast.escaping import one_line
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import distances, error_unit
 from quatcast.evaluation.protocol import validation_samples
 from quatcast.evaluation.records import Trace
+from quatcast.evaluation.report.decimation import decimate
 from quatcast.evaluation.report.material import Material
-from quatcast.evaluation.summary import LABELS, Summary, with_unit
-from quatcast.typing import Floats
+from quatcast.evaluation.summary import LABELS, Summary
 
 FORMATS = ("svg", "pdf")
 WINDOW = 60.0
@@ -104,28 +104,6 @@ def slug(name: str, most: int = 40) -> str:
     return re.sub("[^0-9A-Za-z]+", "-", name).strip("-")[:most] or "x"
 
 
-def thinned(times: Floats, values: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
-    """Return fewer points of a line that looks the same: the smallest and the largest value of each interval.
-
-    Examples
-    --------
-    >>> times, values = thinned(np.arange(10_000.0), np.sin(np.arange(10_000.0)), most=100)
-    >>> len(values), bool(values.max() > 0.999)
-    (100, True)
-    """
-    if len(times) <= most:
-        return times, values
-    edges = np.linspace(0, len(times), most // 2 + 1).astype(int)
-    kept = []
-    for begin, end in pairwise(edges):
-        part = values[begin:end]
-        if np.isnan(part).all():
-            kept += [begin, end - 1]
-        else:
-            kept += sorted((begin + int(np.nanargmin(part)), begin + int(np.nanargmax(part))))
-    return times[kept], values[kept]
-
-
 def _draw_rmse(figure: Any, summary: Summary) -> None:
     axes = figure.subplots()
     order = list(reversed(summary.predictors))
@@ -196,15 +174,15 @@ def _draw_forecast(figure: Any, traces: list[Trace], recording: Recording) -> No
     column = max(recording.layout(), key=lambda c: float(np.nanstd(recording.positions[:, c.channel, c.axis])))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     actual = recording.positions[shown, column.channel, column.axis]
-    upper.plot(*thinned(times, actual), color="#999999", linewidth=2.5, label="actual")
+    upper.plot(*decimate(times, actual, MOST_POINTS), color="#999999", linewidth=2.5, label="actual")
     for trace in traces:
         colour = describe(trace.predictor).colour
         forecast = np.asarray(trace.forecast[shown, column.channel, column.axis], dtype=float)
-        upper.plot(*thinned(times, forecast), color=colour, linewidth=1, label=one_line(trace.predictor))
+        upper.plot(*decimate(times, forecast, MOST_POINTS), color=colour, linewidth=1, label=one_line(trace.predictor))
         error = distances(trace.actual[shown], np.asarray(trace.forecast[shown], dtype=float), trace.space).mean(
             axis=-1
         )
-        lower.plot(*thinned(times, error), color=colour, linewidth=1)
+        lower.plot(*decimate(times, error, MOST_POINTS), color=colour, linewidth=1)
     upper.set_ylabel(one_line(with_unit(column.label, column.unit)))
     lower.set_ylabel(one_line(with_unit("error", error_unit(recording))))
     lower.set_ylim(bottom=0)

@@ -193,15 +193,13 @@ class Table:
     def html(self) -> str:
         """Return the `<table>` element, without caption and notes."""
         doubled = any(column.over for column in self.columns)
-        tops, singles = [], []
+        tops: list[str] = []
+        singles: list[str] = []
         for over, begin, count in self._spans():
+            columns, alone = self.columns[begin : begin + count], doubled and not over
             if over:
                 tops.append(f'<th colspan="{count}" class="over" scope="colgroup">{html_text(over)}</th>')
-                singles += [self._heading(column) for column in self.columns[begin : begin + count]]
-            elif doubled:
-                tops += [self._heading(column, ' rowspan="2"') for column in self.columns[begin : begin + count]]
-            else:
-                singles += [self._heading(column) for column in self.columns[begin : begin + count]]
+            (tops if alone else singles).extend(self._heading(one, ' rowspan="2"' * alone) for one in columns)
         head = "".join(f"<tr>{''.join(cells)}</tr>" for cells in ([tops, singles] if doubled else [singles]))
         return f"<table><thead>{head}</thead>{''.join(self._bodies())}</table>"
 

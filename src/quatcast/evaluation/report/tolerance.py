@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from quatcast.data.text import as_number
+
 
 def tolerances(text: str, units: Sequence[str]) -> list[float | None]:
     """Return the tolerance in each of some units, or None where the text gives none.
@@ -26,8 +28,8 @@ def tolerances(text: str, units: Sequence[str]) -> list[float | None]:
     given: dict[str, float] = {}
     for word in filter(None, map(str.strip, text.split(","))):
         match = re.fullmatch(r"([0-9.eE+-]+)\s*(.*)", word)
-        value = _number(match[1]) if match else math.nan
-        if match is None or not 0 < value < math.inf:
+        value = as_number(match[1]) if match else None
+        if match is None or value is None or not 0 < value < math.inf:
             raise ValueError(
                 f"--tolerance: expected a positive number, with or without a unit, such as 2mm, got {word!r}"
             )
@@ -45,10 +47,3 @@ def tolerances(text: str, units: Sequence[str]) -> list[float | None]:
             )
         given[unit] = value
     return [given.get(unit) for unit in units]
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from quatcast import __version__
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Batch, find_predictor
-from quatcast.evaluation.coordinates import Coordinates
+from quatcast.evaluation.in_space import Coordinates
 from quatcast.evaluation.metrics import score
 from quatcast.evaluation.protocol import (
     Case,
@@ -32,7 +32,7 @@ from quatcast.evaluation.run.estimate import check_needs
 from quatcast.evaluation.run.execution import Workers, cores
 from quatcast.evaluation.run.plan import Job, RunSpec, check, plan
 from quatcast.evaluation.run.settings import Settings
-from quatcast.evaluation.store import Store
+from quatcast.evaluation.store import SCORES, Store
 from quatcast.forecasting.contract import Forecasts
 from quatcast.typing import Bools
 
@@ -70,11 +70,7 @@ def run_job(job: Job) -> JobResult:
         Result(
             *(job.stage, job.labels, job.horizon, predictor.name, configuration, recording.name, seed),
             group=recording.group,
-            rmse=float(scores.rmse[i]),
-            nrmse=float(scores.nrmse[i]),
-            mae=float(scores.mae[i]),
-            jitter=float(scores.jitter[i]),
-            max=float(scores.max[i]),
+            **dict[str, Any]((name, float(getattr(scores, name)[i])) for name in SCORES),
             diverged=bool(scores.diverged[i]),
             seconds_per_step=seconds,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import NamedTuple, cast
 
@@ -19,6 +19,7 @@ from quatcast.evaluation.catalogue import Predictor, find_predictor
 from quatcast.evaluation.protocol import TEST, Case, applicable, samples_ahead, scaling_samples, validation_samples
 from quatcast.evaluation.records import Configuration, Key, Stage, canonical
 from quatcast.evaluation.run.faults import NO_FAULTS, Faults
+from quatcast.evaluation.run.recordings import first_samples
 from quatcast.evaluation.run.settings import Settings
 from quatcast.forecasting.contract import Labels
 
@@ -136,7 +137,7 @@ def plan(
         Function that returns the configurations to run for each case.
     """
     if stage == "validation":
-        recordings = [_first_samples(recording, validation_samples(recording.rate)) for recording in recordings]
+        recordings = [first_samples(recording, validation_samples(recording.rate)) for recording in recordings]
     seeds = settings.validation_seeds if stage == "validation" else settings.test_seeds
     faults = Faults(settings.glitches, settings.missing, settings.glitch_size)
     jobs = []
@@ -155,10 +156,6 @@ def plan(
             for batch in _batches(runs, settings)
         ]
     return sorted(jobs, key=lambda job: -job.cost)
-
-
-def _first_samples(recording: Recording, count: int) -> Recording:
-    return replace(recording, positions=recording.positions[:count], times=recording.times[:count])
 
 
 def _batches(runs: Sequence[RunSpec], settings: Settings) -> Iterator[tuple[RunSpec, ...]]:

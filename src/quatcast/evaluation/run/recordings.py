@@ -184,12 +184,12 @@ def cut(recording: Recording, seconds: float) -> Recording:
     if not seconds or len(recording) <= count:
         return recording
     whole = len(recording) / recording.rate
-    return replace(
-        recording,
-        positions=recording.positions[:count],
-        times=recording.times[:count],
-        notes=(*recording.notes, f"{CUT} {seconds:g} s of {whole:.4g} s"),
-    )
+    return replace(first_samples(recording, count), notes=(*recording.notes, f"{CUT} {seconds:g} s of {whole:.4g} s"))
+
+
+def first_samples(recording: Recording, count: int) -> Recording:
+    """Return the first samples of a recording."""
+    return replace(recording, positions=recording.positions[:count], times=recording.times[:count])
 
 
 def _read(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +11,11 @@ import numpy as np
 from quatcast.data.recording import Recording
 from quatcast.data.simulation import simulated
 from quatcast.evaluation.catalogue import Batch, Predictor, find_predictor, predictors
-from quatcast.evaluation.coordinates import Coordinates
+from quatcast.evaluation.in_space import Coordinates
 from quatcast.evaluation.protocol import SCALING, samples_ahead, validation_samples
 from quatcast.evaluation.records import Configuration, Timing
 from quatcast.evaluation.run.execution import Workers, local
+from quatcast.evaluation.run.recordings import first_samples
 
 HORIZON = 20
 REPEATS = 3
@@ -120,8 +120,7 @@ def measure_samples(
     progress
         Called after each predictor.
     """
-    most = validation_samples(recording.rate) + TIMED_SAMPLES
-    first = replace(recording, positions=recording.positions[:most], times=recording.times[:most])
+    first = first_samples(recording, validation_samples(recording.rate) + TIMED_SAMPLES)
     found: dict[str, float] = {}
     with Workers(local(1)) as workers:
         for name, configuration in configurations.items():

@@ -6,21 +6,14 @@ schemes with `register_transport`.
 
 from __future__ import annotations
 
-from quatcast.live.transports import files, igtl, lsl, simulated, standard, tcp, udp, websocket
+# These register the transports of the package.
+from quatcast.live.transports import files, igtl, lsl, simulated, standard, tcp, udp, websocket  # noqa: F401
 from quatcast.live.transports.base import Sink, Source, open_sink, open_source, register_transport
 
 __all__ = [
     "Sink",
     "Source",
-    "files",
-    "igtl",
-    "lsl",
     "open_sink",
     "open_source",
     "register_transport",
-    "simulated",
-    "standard",
-    "tcp",
-    "udp",
-    "websocket",
 ]

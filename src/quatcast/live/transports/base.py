@@ -1,11 +1,12 @@
-"""The two protocols of a transport, and the registry of URL schemes."""
+"""The two protocols of a transport, the registry of URL schemes, and packages that only some transports need."""
 
 from __future__ import annotations
 
+import importlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
-from typing import Self
+from typing import Any, Self
 from urllib.parse import SplitResult, urlsplit
 
 from quatcast.live.frames import ForecastFrame, Frame
@@ -147,3 +148,22 @@ def open_sink(url: str, stream: str) -> Sink:
     if parts.scheme not in _SINKS:
         raise ValueError(f"sink: expected a URL with one of {', '.join(sorted(_SINKS))}, got {url!r}")
     return _SINKS[parts.scheme](parts, stream)
+
+
+def require(module: str, extra: str) -> Any:
+    """Import a module of an optional package, or say how to install it.
+
+    Examples
+    --------
+    >>> require("json", "live").dumps([1])
+    '[1]'
+    >>> require("there_is_no_such_package", "live")
+    Traceback (most recent call last):
+        ...
+    ImportError: there_is_no_such_package is not installed; run: pip install 'quatcast[live]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        package = module.partition(".")[0]
+        raise ImportError(f"{package} is not installed; run: pip install 'quatcast[{extra}]'") from None

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl
 
+from quatcast.data.text import as_number
 from quatcast.live.protection import check_token, is_loopback
 
 TOKEN_VARIABLE = "QUATCAST_TOKEN"
@@ -61,11 +62,8 @@ class Endpoint:
     def number(self, name: str, default: float, low: float, high: float) -> float:
         """Return the value of a numerical option within bounds."""
         text = self.options.get(name)
-        try:
-            value = default if text is None else float(text)
-        except ValueError:
-            value = float("nan")
-        if not low <= value <= high:
+        value = default if text is None else as_number(text)
+        if value is None or not low <= value <= high:
             raise ValueError(f"{self.scheme}, {name}: expected a number from {low:g} to {high:g}, got {text!r}")
         return value
 

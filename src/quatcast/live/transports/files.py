@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode
 
-import numpy as np
-
 from quatcast.data import Recording, read
+from quatcast.data.text import as_number
 from quatcast.live.clock import now
+from quatcast.live.fields import MAX_DIMENSIONS
 from quatcast.live.frames import Frame
 from quatcast.live.journal import Reading, read_file, read_journal
 from quatcast.live.records import read_frames
@@ -57,12 +57,13 @@ def parse_options(parts: SplitResult, **defaults: float) -> dict[str, float]:
     for name, text in parse_qsl(parts.query, keep_blank_values=True):
         if name not in defaults:
             raise ValueError(f"{parts.scheme}: expected the options {', '.join(defaults)}, got {name!r}")
-        try:
-            options[name] = float(text)
-        except ValueError:
-            options[name] = np.nan
-        if not 0 <= options[name] < 1e9:
-            raise ValueError(f"{parts.scheme}, {name}: expected a number of at least 0, got {text!r}")
+        number, expected = as_number(text), "a number of at least 0"
+        fits = number is not None and 0 <= number < 1e9
+        if name == "dimensions":
+            fits, expected = number in range(1, MAX_DIMENSIONS + 1), f"a number from 1 to {MAX_DIMENSIONS}"
+        if number is None or not fits:
+            raise ValueError(f"{parts.scheme}, {name}: expected {expected}, got {text!r}")
+        options[name] = number
     return options
 
 

@@ -126,8 +126,7 @@ class IgtlSource(LinkSource):
 
     def _close_now(self) -> None:
         for frame in self._tools.flush():
-            if not self._inbox.offer(frame):
-                self.refused["overflow"] += 1
+            self._inbox.offer(frame)
 
 
 async def read_known(reader: asyncio.StreamReader, header: Header) -> bytes | None:

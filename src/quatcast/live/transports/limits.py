@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from quatcast.live.frames import Frame
+
+log = logging.getLogger("quatcast.live")
 
 MAX_CLIENTS = 16
 """Clients that one listener serves at a time."""
@@ -54,22 +57,28 @@ class RateLimit:
 
 
 class Inbox:
-    """Frames that have arrived and wait for the service, at most `MAX_WAITING_FRAMES`."""
+    """Frames that have arrived and wait for the service, at most `MAX_WAITING_FRAMES`.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    refused
+        Number of refused samples by kind, in which those that were dropped are counted.
+    """
+
+    def __init__(self, refused: dict[str, int]) -> None:
+        self._refused = refused
         self._queue: asyncio.Queue[Frame | None] = asyncio.Queue(MAX_WAITING_FRAMES)
 
     async def put(self, frame: Frame) -> None:
         """Add a frame; wait while the inbox is full, so that the sender of a stream has to wait, too."""
         await self._queue.put(frame)
 
-    def offer(self, frame: Frame) -> bool:
-        """Add a frame; return False if the oldest was dropped for it."""
-        full = self._queue.full()
-        if full:
+    def offer(self, frame: Frame) -> None:
+        """Add a frame; drop and count the oldest if the inbox is full."""
+        if self._queue.full():
             self._queue.get_nowait()
+            self._refused["overflow"] = self._refused.get("overflow", 0) + 1
         self._queue.put_nowait(frame)
-        return not full
 
     def close(self) -> None:
         """End the iteration over frames."""
@@ -131,6 +140,14 @@ class Backoff:
     def reset(self) -> None:
         """Begin again with the shortest delay, after a connection that worked."""
         self._delay = self.first
+
+    def after(self, url: str, reason: str | Exception, lasted: float) -> float:
+        """Return the delay after a connection that lasted some seconds, and log it with the reason."""
+        if lasted > self.longest:
+            self.reset()
+        delay = self.next()
+        log.warning("%s: %s; next attempt in %.1f s", url, str(reason) or type(reason).__name__, delay)
+        return delay
 
     def next(self) -> float:
         """Return the next delay in seconds."""

@@ -53,7 +53,7 @@ class LinkSource(Source):
 
     async def __aenter__(self) -> Self:
         """Listen or connect."""
-        self._inbox = Inbox()
+        self._inbox = Inbox(self.refused)
         await self._links.open()
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
@@ -22,17 +23,13 @@ async def keep_connected(url: str, connect: Callable[[], Awaitable[None]]) -> No
     """Call `connect`, which ends with the connection, again and again, with growing delays while it fails."""
     backoff = Backoff()
     while True:
-        began = asyncio.get_running_loop().time()
+        began = time.monotonic()
+        reason: str | Exception = "the connection has ended"
         try:
             await connect()
-            reason = "the connection has ended"
         except Exception as error:  # whatever a server sends, the next attempt must come
-            reason = str(error) or type(error).__name__
-        if asyncio.get_running_loop().time() - began > backoff.longest:
-            backoff.reset()
-        delay = backoff.next()
-        log.warning("%s: %s; next attempt in %.1f s", url, reason, delay)
-        await asyncio.sleep(delay)
+            reason = error
+        await asyncio.sleep(backoff.after(url, reason, time.monotonic() - began))
 
 
 class Links:

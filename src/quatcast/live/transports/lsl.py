@@ -14,17 +14,17 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, Self
-from urllib.parse import SplitResult, parse_qsl, unquote
+from urllib.parse import SplitResult, unquote
 
 import numpy as np
 
 from quatcast.live.clock import now
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import ForecastFrame, Frame, FrameError
-from quatcast.live.transports.base import Sink, Source, register_transport
+from quatcast.live.transports.base import Sink, Source, register_transport, require
+from quatcast.live.transports.files import parse_options
 from quatcast.live.transports.limits import Backoff, Inbox, RateLimit
-from quatcast.live.transports.lsl_layout import Layout, Settings, forecast_layout, read_layout
-from quatcast.live.transports.optional import require
+from quatcast.live.transports.lsl_layout import Layout, forecast_layout, read_layout
 from quatcast.safety.status import Status
 from quatcast.typing import Floats
 
@@ -68,12 +68,12 @@ class LslSource(Source):
         Name of the LSL stream.
     stream
         Name of the stream for the service.
-    settings
-        Settings from the URL.
+    dimensions
+        Numbers per marker of a stream without metadata.
     """
 
-    def __init__(self, name: str, stream: str, settings: Settings) -> None:
-        self.name, self.stream, self.settings = name, stream, settings
+    def __init__(self, name: str, stream: str, dimensions: int = 3) -> None:
+        self.name, self.stream, self.dimensions = name, stream, dimensions
         self.refused = Counter[str]()
         self._limit = RateLimit(burst=LSL_BURST)
         self._pylsl = _pylsl()
@@ -83,7 +83,7 @@ class LslSource(Source):
     async def __aenter__(self) -> Self:
         """Begin to look for the stream."""
         log.warning(WARNING)
-        self._inbox, self._loop = Inbox(), asyncio.get_running_loop()
+        self._inbox, self._loop = Inbox(self.refused), asyncio.get_running_loop()
         self._ended.clear()
         self._thread = threading.Thread(target=self._run, name=f"lsl {self.name}", daemon=True)
         self._thread.start()
@@ -111,19 +111,13 @@ class LslSource(Source):
             try:
                 self._read(found[0])
             except Exception as error:  # whatever a stream contains, the next attempt must come
-                if time.monotonic() - began > backoff.longest:
-                    backoff.reset()
-                delay = backoff.next()
-                log.warning(
-                    "lsl://%s: %s; next attempt in %.1f s", self.name, str(error) or type(error).__name__, delay
-                )
-                self._ended.wait(delay)
+                self._ended.wait(backoff.after(f"lsl://{self.name}", error, time.monotonic() - began))
 
     def _read(self, info: Any) -> None:
         """Read one stream until it is lost."""
         inlet = self._pylsl.StreamInlet(info, max_buflen=BUFFER, recover=False, processing_flags=0)
         try:
-            layout = read_layout(inlet.info(5.0), self.settings)
+            layout = read_layout(inlet.info(5.0), self.dimensions)
             offset = inlet.time_correction(5.0) + _epoch_offset(self._pylsl)
             log.info("lsl://%s: connected to %d channels", self.name, len(layout.names) or info.channel_count())
             inlet.open_stream(5.0)
@@ -147,11 +141,7 @@ class LslSource(Source):
             self.refused["malformed"] += 1
             return
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._offer, frame)
-
-    def _offer(self, frame: Frame) -> None:
-        if not self._inbox.offer(frame):
-            self.refused["overflow"] += 1
+            self._loop.call_soon_threadsafe(self._inbox.offer, frame)
 
 
 class LslSink(Sink):
@@ -219,7 +209,7 @@ def _name(parts: SplitResult) -> str:
 
 
 def _source(parts: SplitResult, stream: str) -> LslSource:
-    return LslSource(_name(parts), stream, Settings.of(dict(parse_qsl(parts.query, keep_blank_values=True))))
+    return LslSource(_name(parts), stream, int(parse_options(parts, dimensions=3.0)["dimensions"]))
 
 
 def _sink(parts: SplitResult, stream: str) -> LslSink:

@@ -8,14 +8,13 @@ marker.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from quatcast.live.fields import MAX_CHANNELS, MAX_DIMENSIONS, MAX_NAME
+from quatcast.live.fields import MAX_CHANNELS, MAX_DIMENSIONS, MAX_NAME, usable_names
 from quatcast.live.frames import ForecastFrame, FrameError
 from quatcast.typing import Floats
 
@@ -23,36 +22,6 @@ UNITS = {"millimeters": "mm", "millimetres": "mm", "meters": "m", "metres": "m",
 """Names of units that the convention uses, and the usual symbols."""
 POSITIONS = ("PositionX", "PositionY", "PositionZ")
 ORIENTATIONS = ("OrientationW", "OrientationX", "OrientationY", "OrientationZ")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Options of the URL of an LSL source.
-
-    Attributes
-    ----------
-    dimensions
-        Numbers per marker of a stream without metadata.
-    """
-
-    dimensions: int = 3
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> Settings:
-        """Return the settings of the options of a URL.
-
-        Examples
-        --------
-        >>> Settings.of({"dimensions": "4"})
-        Settings(dimensions=4)
-        """
-        unknown = set(options) - {"dimensions"}
-        if unknown:
-            raise ValueError(f"lsl: expected the option dimensions, got {', '.join(sorted(unknown))}")
-        text = options.get("dimensions", "3")
-        if not text.isdecimal() or not 1 <= int(text) <= MAX_DIMENSIONS:
-            raise ValueError(f"lsl, dimensions: expected a number from 1 to {MAX_DIMENSIONS}, got {text!r}")
-        return cls(int(text))
 
 
 @dataclass(frozen=True)
@@ -90,8 +59,8 @@ class Layout:
         return selected
 
 
-def read_layout(info: Any, settings: Settings) -> Layout:
-    """Return the layout of a stream from its description.
+def read_layout(info: Any, width: int = 3) -> Layout:
+    """Return the layout of a stream from its description, or with `width` numbers per marker if it has none.
 
     Raises
     ------
@@ -106,7 +75,6 @@ def read_layout(info: Any, settings: Settings) -> Layout:
         layout = _by_markers(channels)
         if layout is not None:
             return layout
-    width = settings.dimensions
     if count % width or not 1 <= count // width <= MAX_CHANNELS:
         raise FrameError(f"{info.name()}: expected {width} numbers per marker, got {count}; add ?dimensions=…")
     indices = tuple(tuple(range(at, at + width)) for at in range(0, count, width))
@@ -137,9 +105,8 @@ def _by_markers(channels: list[tuple[str, str, str]]) -> Layout | None:
         names.append(marker)
     if not indices or len({len(row) for row in indices}) > 1 or len(indices) > MAX_CHANNELS:
         return None
-    good = all(0 < len(name) <= MAX_NAME and name.isprintable() for name in names) and len(set(names)) == len(names)
     unit = _unit([channels[indices[0][0]]])
-    return Layout(tuple(indices), tuple(names) if good else (), unit, len(channels))
+    return Layout(tuple(indices), usable_names(names), unit, len(channels))
 
 
 def _unit(channels: list[tuple[str, str, str]]) -> str:

@@ -17,7 +17,6 @@ from typing import BinaryIO, Self
 from urllib.parse import SplitResult
 
 from quatcast.live.clock import now
-from quatcast.live.fields import MAX_DIMENSIONS
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.settings import LiveSettings
@@ -37,7 +36,7 @@ class StdinSource(TextSource):
     stream
         Name of the stream.
     dimensions
-        Coordinates per channel of lines of numbers; None for those of the space.
+        Coordinates per channel of lines of numbers; 0 for those of the space.
     speed
         1 for lines that arrive when they are measured; 0 for lines that are read as fast as samples are taken.
     file
@@ -46,20 +45,16 @@ class StdinSource(TextSource):
     Raises
     ------
     ValueError
-        If there are not 1 to 16 coordinates per channel, or the speed is neither 0 nor 1.
+        If the speed is neither 0 nor 1.
     """
 
-    def __init__(
-        self, stream: str, dimensions: float | None = None, speed: float = 1.0, file: BinaryIO | None = None
-    ) -> None:
-        if dimensions is not None and not 1 <= dimensions <= MAX_DIMENSIONS:
-            raise ValueError(f"stdin, dimensions: expected a number from 1 to {MAX_DIMENSIONS}, got {dimensions:g}")
+    def __init__(self, stream: str, dimensions: int = 0, speed: float = 1.0, file: BinaryIO | None = None) -> None:
         if speed not in (0, 1):
             raise ValueError(f"stdin, speed: expected 0 or 1, got {speed:g}")
         self.realtime, self._rate = speed == 1, 0.0
         self.refused: Counter[str] = Counter()
         self._file = file or sys.stdin.buffer
-        self._rules = LineRules(stream, self.refused, int(dimensions or 0))
+        self._rules = LineRules(stream, self.refused, dimensions)
         self._reader, self._number = LineReader(self._rules), -1
 
     async def __aenter__(self) -> Self:
@@ -180,12 +175,12 @@ class StdoutSink(Sink):
                 while text:
                     text = text[os.write(self._descriptor, text) :]
             except OSError:
-                self.dropped += 1  # the reader has gone; the stream goes on for the others
+                self.dropped += text.count(b"\n")  # the reader has gone; the stream goes on for the others
 
 
 def _source(parts: SplitResult, stream: str) -> StdinSource:
     options = parse_options(parts, dimensions=0.0, speed=1.0)
-    return StdinSource(stream, options["dimensions"] if "dimensions" in parts.query else None, options["speed"])
+    return StdinSource(stream, int(options["dimensions"]), options["speed"])
 
 
 def _sink(parts: SplitResult, stream: str) -> StdoutSink:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from quatcast.live.fields import MAX_CHANNELS, MAX_NAME
+from quatcast.live.fields import MAX_CHANNELS, is_name
 from quatcast.live.frames import Frame
 from quatcast.typing import Floats
 
@@ -108,7 +108,7 @@ class ToolFrames:
             return tool in self.tools
         if self._began is None:
             self._began = received
-        if 0 < len(tool) <= MAX_NAME and tool.isprintable() and len(self._found) < MAX_CHANNELS:
+        if is_name(tool) and len(self._found) < MAX_CHANNELS:
             self._found[tool] = None
         return tool in self._found
 

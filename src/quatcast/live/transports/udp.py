@@ -63,7 +63,7 @@ class UdpSource(TextSource):
 
     async def __aenter__(self) -> Self:
         """Bind the port."""
-        self._inbox = Inbox()
+        self._inbox = Inbox(self.refused)
         loop = asyncio.get_running_loop()
         with naming(self.endpoint):
             found = await loop.getaddrinfo(*self.address, type=socket.SOCK_DGRAM)
@@ -112,8 +112,8 @@ class UdpSource(TextSource):
                 return
         for line in data.split(b"\n"):
             frame = self._reader.read(line, received)
-            if frame is not None and not self._inbox.offer(frame):
-                self.refused["overflow"] += 1
+            if frame is not None:
+                self._inbox.offer(frame)
 
 
 def _bound(family: int, address: Any) -> socket.socket:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import http
-import ipaddress
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -19,14 +18,13 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
-from quatcast.live.protection import is_loopback
-from quatcast.live.transports.base import register_transport
+from quatcast.live.protection import bearer_token, is_own_name
+from quatcast.live.transports.base import register_transport, require
 from quatcast.live.transports.endpoint import Endpoint, naming, parse_endpoint
 from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS
 from quatcast.live.transports.lines import LINE_OPTIONS
 from quatcast.live.transports.linked import LineSource, LinkSink
 from quatcast.live.transports.links import keep_connected
-from quatcast.live.transports.optional import require
 
 if TYPE_CHECKING:
     from websockets.asyncio.connection import Connection
@@ -145,26 +143,11 @@ class WebSocketLinks:
             return "address"
         if self._clients >= MAX_CLIENTS:
             return "clients"
-        if len(host) != 1 or not self._is_own_name(host[0]):
+        if len(host) != 1 or not is_own_name(host[0], self.endpoint.host, self._listed("hosts")):
             return "host"
         if not all(origin in (f"http://{host[0]}", *self._listed("origins")) for origin in origins):
             return "origin"
         return None if self.endpoint.accepts(given_token(request)) else "token"
-
-    def _is_own_name(self, host: str) -> bool:
-        """Tell whether a Host header names this machine: by an IP address, or by a name that is known.
-
-        A name that somebody else's name server leads here (DNS rebinding) is not known.
-        """
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            return False
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return name in ("localhost", self.endpoint.host.lower(), *self._listed("hosts"))
-        return address.is_loopback or not is_loopback(self.endpoint.host)
 
     def _listed(self, option: str) -> list[str]:
         return [item.strip().lower() for item in self.endpoint.options.get(option, "").split(",") if item.strip()]
@@ -172,10 +155,8 @@ class WebSocketLinks:
 
 def given_token(request: Request) -> str:
     """Return the token of a request, from its header or its address; empty if it has none."""
-    word, _, token = next(iter(request.headers.get_all("Authorization")), "").partition(" ")
-    if word.lower() == "bearer":
-        return str(token).strip()
-    return str(dict(parse_qsl(urlsplit(request.path).query)).get("token", ""))
+    token = bearer_token(next(iter(request.headers.get_all("Authorization")), ""))
+    return token or str(dict(parse_qsl(urlsplit(request.path).query)).get("token", ""))
 
 
 class WebSocketSource(LineSource):

@@ -8,13 +8,11 @@ the header Origin to the request for a WebSocket, which unmasks the other page.
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import socket
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from quatcast.live.protection import check_token, is_loopback
+from quatcast.live.protection import check_token, is_loopback, is_own_name
 
 
 @dataclass(frozen=True)
@@ -59,16 +57,9 @@ class Access:
             check_token(self.token)
 
     def known_host(self, header: str | None) -> bool:
-        """Whether the header Host names this server.
-
-        An address in numbers is accepted where other machines may connect: only a name can be made to point here.
-        """
-        name = _hostname(f"//{header}")
-        if not name:
-            return False
-        if name in {"localhost", self.host.lower(), *(other.lower() for other in self.names)} or is_loopback(name):
-            return True
-        return not is_loopback(self.host) and (_is_address(name) or name == socket.gethostname().lower())
+        """Whether the header Host names this server."""
+        own = () if is_loopback(self.host) else (socket.gethostname(),)
+        return is_own_name(header or "", self.host, (*self.names, *own))
 
     def same_origin(self, origin: str | None, host: str | None) -> bool:
         """Whether a request comes from our own page, or from a program, which sends no Origin."""
@@ -86,24 +77,3 @@ class Access:
             return True
         expected = self.token.encode()
         return any(hmac.compare_digest(secret.encode(), expected) for secret in given if secret)
-
-
-def secrets_of(headers: Mapping[str, str], cookies: Mapping[str, str], cookie: str) -> Iterable[str | None]:
-    """Return the secrets that a request carries in its header Authorization and in a cookie."""
-    kind, _, secret = headers.get("authorization", "").partition(" ")
-    return secret.strip() if kind.lower() == "bearer" else None, cookies.get(cookie)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _hostname(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").lower()
-    except ValueError:
-        return ""

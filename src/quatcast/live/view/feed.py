@@ -219,7 +219,7 @@ class ViewFeed:
         self._rows.append((forecast.time, row))
         if self._viewers:
             self._pending.append(row)
-        limit = min(int(self.history * self.rate), max(1, MAX_HISTORY // layout.row.itemsize))
+        limit = max(1, min(int(self.history * self.rate), MAX_HISTORY // layout.row.itemsize))
         while len(self._rows) > limit or self._rows[0][0] < forecast.time - self.history:
             self._rows.popleft()
 

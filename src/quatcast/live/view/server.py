@@ -21,7 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from quatcast.live.metrics import Metrics
-from quatcast.live.view.access import Access, secrets_of
+from quatcast.live.protection import bearer_token
+from quatcast.live.view.access import Access
 from quatcast.live.view.feed import TooManyViewersError, Viewer, ViewFeed
 
 SEND_TIMEOUT = 5.0
@@ -126,9 +127,14 @@ class View:
             timeout_graceful_shutdown=1,
         )
         self._server = _Server(config)
-        self._tasks = [asyncio.create_task(self._server.serve([listener])), asyncio.create_task(self._beat())]
-        while not self._server.started:
+        serving = asyncio.create_task(self._server.serve([listener]))
+        while not self._server.started and not serving.done():
             await asyncio.sleep(0.005)
+        if serving.done():  # with an error of its own, or after it has logged one
+            listener.close()
+            serving.result()
+            raise RuntimeError(f"view, {self.access.host}:{self.port}: the server could not be started")
+        self._tasks = [serving, asyncio.create_task(self._beat())]
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -217,7 +223,8 @@ class View:
 
     def permitted(self, connection: HTTPConnection) -> bool:
         """Whether a request carries the token, or needs none."""
-        return self.access.allowed(*secrets_of(connection.headers, connection.cookies, self.cookie))
+        token = bearer_token(connection.headers.get("authorization", ""))
+        return self.access.allowed(token, connection.cookies.get(self.cookie))
 
 
 class _Door:

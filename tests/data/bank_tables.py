@@ -176,6 +176,8 @@ TABLES = [
         columns=("q_x", "q_y", "q_z", "q_w"),
     ),
     Case("orientation_by_numbers", table("time,q0,q1,q2,q3", wxyz), channels=("q",), space="orientation"),
+    Case("orientation_real_first", table("time,q.r,q.i,q.j,q.k", wxyz), channels=("q",), space="orientation"),
+    Case("orientation_of_units", table("time,Q_w,Q_i,Q_j,Q_k", wxyz), channels=("Q",), space="orientation"),
     Case(
         "four_numbers_of_norm_one",
         table("time,s.w,s.x,s.y,s.z", wxyz),

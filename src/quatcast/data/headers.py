@@ -166,14 +166,16 @@ def _by_axis(free: list[int], parts: dict[int, tuple[str, str]]) -> Iterator[Gro
 
 
 def _by_index(labels: list[str], free: list[int]) -> Iterator[Group]:
-    """Group q0, q1, q2, q3, of which q0 is the scalar part."""
+    """Group q0, q1, q2, q3, also q.r or q.w with q.i, q.j, q.k; the scalar part is q0, q.r or q.w."""
     stems: dict[str, dict[str, int]] = {}
     for i in free:
-        if match := re.fullmatch(r"(?i)(.*?)[\s._\[-]?([0-3])\]?", labels[i]):
-            stems.setdefault(match[1], {})[match[2]] = i
+        if match := re.fullmatch(r"(?i)(.*?)[\s._\[-]?([0-3rwijk])\]?", labels[i]):
+            stems.setdefault(match[1], {})[match[2].lower()] = i
     for stem, found in stems.items():
-        if _last_word(stem) in ORIENTATION and set(found) == set("0123"):
-            yield _group(stem, tuple(found[digit] for digit in "0123"))
+        if _last_word(stem) in ORIENTATION and "".join(sorted(found)) in ("0123", "ijkr", "ijkw"):
+            # The scalar part is the first of 0123, and the last of ijkr and ijkw.
+            scalar = "0" if "0" in found else max(found)
+            yield _group(stem, tuple(found[part] for part in sorted(found, key=lambda part: (part != scalar, part))))
 
 
 def _by_triple(labels: list[str], free: list[int]) -> Iterator[Group]:

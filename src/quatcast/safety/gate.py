@@ -22,7 +22,7 @@ from quatcast.safety.gated import Gated, Lesson, reasons
 from quatcast.safety.one_step import ORDER, OneStep, Step
 from quatcast.safety.repeats import Repeats
 from quatcast.safety.shifts import AWAY, LASTING, Place, Shifts
-from quatcast.safety.steering import Aim, damped, steered
+from quatcast.safety.steering import Aim, damped
 from quatcast.typing import Bools, Counts, Floats
 
 WARMUP = 5
@@ -129,9 +129,9 @@ class Gate(Checkpointable):
 
     it starts where the channel was last seen, moves as the other channels suggest, and approaches the position that
     they suggest within seconds. By itself a channel continues smoothly from its one-step forecast to where the
-    forecaster has said that it will be, and from there to what the forecaster says then. The two are weighted by the
-    errors that they are likely to have: those of recent forecasts, and what the other channels do not explain of the
-    displacements of this one. If no channel is observed, or the covariance is not known well yet, the channel
+    forecaster has said that it will be, and from there to what the forecaster says then. All of these are weighted by
+    the errors that they are likely to have: those of recent forecasts, and what the other channels do not explain of
+    the displacements of this one. If no channel is observed, or the covariance is not known well yet, the channel
     continues by itself. Without a forecaster its displacement decays, and counts in the first samples of a gap only.
 
     The first five samples of a channel are accepted if they are finite. A channel that has not been seen yet is set to
@@ -383,7 +383,7 @@ class Gate(Checkpointable):
         state, target = self.state, None if aim is None else aim(lost)
         filled, followed = damped(state.past[-1], step, lost), np.zeros_like(observed)
         if target is not None:
-            towards = steered(state.past[-1], step, target.position, target.left)
+            towards = target.approach(state.past[-1], step, lost, state.scale)
             followed = self._within(FOLLOWED, target.position) & self._within(FOLLOWED, towards)
             filled = np.where(followed[:, None], towards, filled)
         if observed.any() and state.companions.count >= KNOWN * self.rate:

@@ -40,6 +40,16 @@ class Target(NamedTuple):
         """
         return np.asarray(self.power * ((lost + 1) / self.horizon) ** 3)
 
+    def approach(self, last: Floats, step: Floats, lost: Counts, scale: Floats) -> Floats:
+        """Return where channels are next on their way from `last`.
+
+        A one-step forecast `step` is as good as its usual errors `scale` (channels,), but only for a few samples; the
+        target has its share as far as its errors are likely to be smaller.
+        """
+        alone, known = scale**2 * (lost + 1.0) ** 4, self.uncertainty(lost)
+        share = np.divide(alone, alone + known, out=np.ones_like(known), where=alone + known > 0)
+        return last + step + share[:, None] * (steered(last, step, self.position, self.left) - last - step)
+
 
 Aim = Callable[[Counts], Target]
 """Tells where channels (channels,) that were last observed some samples before the newest one will be."""

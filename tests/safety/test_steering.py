@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from quatcast import AdaptiveLinear, Gate, Guarded, Status, quaternion
+from quatcast.forecasting.velocity import LastPosition
 from quatcast.safety.steering import Target, damped, steered
 
 RATE = 20.0
@@ -95,6 +96,17 @@ def test_forecasts_that_go_far_away_are_not_followed():
     one = Guarded(Wild(10, 12), rate=RATE)
     x = motion()
     assert through_gap(one, x, [0], 20) < 20.0
+
+
+def test_forecasts_whose_errors_are_not_known_are_not_followed():
+    """The first error of a horizon of ten samples is known at the eleventh."""
+    one, alone = (Guarded(LastPosition(10), rate=RATE, gate=gate) for gate in (Gate(RATE), ByItself(RATE)))
+    for row in motion()[:10]:
+        one.update(row)
+        alone.update(row)
+    lost = np.full((1, 3), np.nan)
+    same = one.update(lost).path.origin, alone.update(lost).path.origin
+    assert np.array_equal(*same)
 
 
 def test_a_long_gap_stays_in_the_usual_range_and_ends_well():

@@ -33,7 +33,7 @@ EARLY = 5.0
 """Seconds of samples below which a channel that jumps begins anew: its first samples may have been the fault."""
 WIDEST = 0.5
 """Largest running scale of innovations, in root-mean-square distances from the mean."""
-FOLLOWED = 3.0
+NEAR = 3.0
 """Distance from the mean, in root-mean-square distances, beyond which a lost channel is not steered."""
 OWN_SHARE = 0.3
 """Share of the one-step forecast in the first replacement of a gap; its square in the second, and so on."""
@@ -384,7 +384,7 @@ class Gate(Checkpointable):
         filled, followed = damped(state.past[-1], step, lost), np.zeros_like(observed)
         if target is not None:
             towards = target.approach(state.past[-1], step, lost, state.scale)
-            followed = self._within(FOLLOWED, target.position) & self._within(FOLLOWED, towards)
+            followed = self._within(NEAR, target.position) & self._within(NEAR, towards)
             filled = np.where(followed[:, None], towards, filled)
         if observed.any() and state.companions.count >= KNOWN * self.rate:
             others, unexplained = state.companions.infer(position, state.past, observed, self.rate)

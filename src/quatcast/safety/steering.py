@@ -19,13 +19,13 @@ class Target(NamedTuple):
     Attributes
     ----------
     position
-        NaN if there was no forecast.
+        NaN if there was no forecast, or no errors of such forecasts are known.
     left
         (channels,), number of samples from the newest one to the target.
     horizon
         (channels,), number of samples from the forecast to its target.
     power
-        (channels,), mean square of recent errors of forecasts of this horizon; NaN if none are known.
+        (channels,), mean square of recent errors of forecasts of this horizon; NaN where the position is.
     """
 
     position: Floats

@@ -121,12 +121,12 @@ class GuardState(ForecasterState):
         position = np.full(recent[-1][0].shape[1:] if recent else (len(lost), 1), np.nan)
         power = np.full(len(lost), np.nan)
         for row, (i, ago) in enumerate(zip(which, since, strict=True)):
-            if ago < len(recent):
+            errors = self.tracks[i].conformal.state.errors[row]
+            known = errors[np.isfinite(errors)]
+            # A forecast whose errors are not known is not worth aiming at.
+            if ago < len(recent) and len(known):
                 now, later = recent[-1 - ago][0][[0, 1 + i], row]
                 reached = (lost[row] - ago) // horizons[i]
                 position[row] = now + FOLLOWED**reached * (later - now)
-            errors = self.tracks[i].conformal.state.errors[row]
-            known = errors[np.isfinite(errors)]
-            if len(known):
                 power[row] = np.mean(known * known)
         return Target(position, horizons[which] - since, horizons[which], power)

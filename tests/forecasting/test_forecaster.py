@@ -122,6 +122,31 @@ def test_forecast_answers_and_learn_learns():
             assert [entry[0] for entry in spy.diary[before:]] == ["update"]
 
 
+def test_an_answer_does_not_wait_for_the_fit_of_the_scaling(monkeypatch):
+    x, fitted = simulated(seconds=4)[1].positions, []
+    monkeypatch.setattr(Forecaster, "_track", lambda self, *_: fitted.append(len(self.state.samples)))
+    forecaster = Forecaster(RLS(), horizon=2, lags=3, train=TRAIN)
+    forecaster.begin(x.shape[1:])
+    for row in x[:TRAIN]:
+        forecaster.forecast(row, np.ones(3, dtype=bool))
+    assert fitted == []
+    forecaster.learn()
+    assert fitted == [TRAIN]
+
+
+def test_the_scaling_is_fitted_to_the_same_samples_if_learning_comes_late():
+    x, observed = simulated(seconds=4)[1].positions, np.ones(3, dtype=bool)
+    scales = []
+    for late in (0, 1, 5):
+        forecaster = Forecaster(RLS(), horizon=2, lags=3, train=TRAIN)
+        forecaster.begin(x.shape[1:])
+        for row in x[: TRAIN + late]:
+            forecaster.forecast(row, observed)
+        forecaster.learn()
+        scales.append(forecaster.state.embedding.input_scale)
+    np.testing.assert_array_equal(scales, [scales[0]] * 3)
+
+
 @pytest.mark.parametrize("labels", ["causal", "lookahead"])
 def test_a_list_of_delays_picks_those_samples(labels):
     x, horizon, delays = walk(40), 3, [0, 9, 4]

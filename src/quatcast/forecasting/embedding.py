@@ -121,21 +121,24 @@ class Embedding(State):
         """
         if target == "displacement":
             training = _without_outliers(training)
-        rounding = STILL * np.nanmax(np.abs(training), axis=0)
+        # Sums over time are several times faster along rows.
+        rows = np.ascontiguousarray(np.moveaxis(training, 0, -1))
+        mean = np.nanmean if np.isnan(rows).any() else np.mean
+        rounding = STILL * np.nanmax(np.abs(rows), axis=-1)
         if scale_by == "channel":
             rounding = np.broadcast_to(rounding.max(axis=-1, keepdims=True), rounding.shape)
 
         def size(deviations: Floats) -> Floats:
-            power = _mean(deviations**2)
+            power = mean(deviations * deviations, axis=-1)
             if scale_by == "channel":
                 power = np.broadcast_to(power.mean(axis=-1, keepdims=True), power.shape)
             return np.where(np.sqrt(power) > rounding, np.sqrt(power), 1.0)
 
         def moved(steps: int) -> Floats:
-            return training[steps:] - training[:-steps] if 0 < steps < len(training) else training[:1] * 0.0
+            return rows[..., steps:] - rows[..., :-steps] if 0 < steps < len(training) else 0.0 * rows[..., :1]
 
-        center = _mean(training)
-        spread = size(training - center)
+        center = np.asarray(mean(rows, axis=-1))
+        spread = size(rows - center[..., None])
         if target == "position":
             return cls(algebra, target, center, np.stack([spread] * len(delays)), np.stack([spread] * len(horizons)))
         input_scale = np.stack([size(moved(delay - delays[-1])) for delay in delays[:-1]] + [spread])
@@ -178,11 +181,6 @@ class Embedding(State):
     def _zero(self, origin: Floats) -> Floats:
         """Position that an output of zero stands for."""
         return self.center if self.target == "position" else origin
-
-
-def _mean(values: Floats) -> Floats:
-    """Mean over the first axis, without missing values."""
-    return np.asarray(np.nanmean(values, axis=0) if np.isnan(values).any() else values.mean(axis=0))
 
 
 def _without_outliers(training: Floats) -> Floats:

@@ -185,19 +185,20 @@ class Forecaster(OnlineForecaster):
         """Take in the newest sample and forecast; NaN until the scaling is fitted and the learner has caught up."""
         if isinstance(self.state, Collecting):
             self.state.samples.append((sample, observed))
-            if len(self.state.samples) == self.train:
-                self._track(np.stack([x for x, _ in self.state.samples]), deque(self.state.samples))
-            else:
-                return self._nothing()
+            # The fit takes milliseconds, so that it is left to `learn`, unless that is not called.
+            if self.learn_first or len(self.state.samples) > self.train:
+                self._fit()
         elif self.state.waiting or self.learn_first:
             self.state.waiting.append((sample, observed))
             if len(self.state.waiting) > 2 * self.train:
                 self._skip_oldest()
         else:
             self._take_in(sample, observed)
+        if isinstance(self.state, Collecting):
+            return self._nothing()
         if self.learn_first:
             self._catch_up()
-        return self._nothing() if self._tracking.waiting else self._answer()
+        return self._nothing() if self.state.waiting else self._answer()
 
     def learn(self) -> None:
         """Learn from the newest sample, or from some of those that are waiting."""
@@ -205,7 +206,10 @@ class Forecaster(OnlineForecaster):
 
     def learn_some(self, limit: int) -> None:
         """Learn from the newest sample, or from at most `limit` of those that are waiting."""
-        if self.learn_first or isinstance(self.state, Collecting):
+        if self.learn_first:
+            return
+        self._fit()
+        if isinstance(self.state, Collecting):
             return
         if self.state.waiting:
             self._catch_up(limit)
@@ -272,6 +276,12 @@ class Forecaster(OnlineForecaster):
         self.learner.rewind(learner)
 
     # One sample after the other.
+
+    def _fit(self) -> None:
+        """Fit the scaling if it is not and enough samples have been collected."""
+        if isinstance(self.state, Collecting) and len(self.state.samples) >= self.train:
+            training = np.concatenate([x for x, _ in self.state.samples[: self.train]])
+            self._track(training.reshape(-1, *self.state.shape), deque(self.state.samples))
 
     def _track(self, training: Floats, waiting: deque[Sample]) -> None:
         """Fit the scaling to training samples and begin to track the signal."""

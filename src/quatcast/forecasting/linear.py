@@ -142,7 +142,7 @@ class AdaptiveLinear(OnlineForecaster):
         state.count += 1
         state.center = state.center + (sample - state.center) / min(state.count, self.memory)
         state.past = np.concatenate([state.past[1 - self.lags :], sample[None]])
-        ahead = np.full((len(horizons_of(self)), *state.shape), np.nan)
+        ahead = None
         if len(state.past) == self.lags:
             steps = state.past - sample
             steps[-1] = sample - state.center
@@ -152,9 +152,11 @@ class AdaptiveLinear(OnlineForecaster):
             state.observed.append(self._together(observed))
             if state.count > self.lags + self.horizon:
                 moved = (phi[:, None, :] @ state.weights)[:, 0].reshape(len(phi), -1, state.shape[1])
-                size = np.sqrt(np.sum(moved * moved, axis=-1))
-                within = FARTHEST * state.reach / np.maximum(size, FARTHEST * state.reach + TINY)
+                size, farthest = np.sqrt(np.add.reduce(moved * moved, axis=-1)), FARTHEST * state.reach
+                within = farthest / np.maximum(size, farthest + TINY)
                 ahead = sample + self._displacements(within[..., None] * moved, phi)
+        if ahead is None:
+            ahead = np.full((len(horizons_of(self)), *state.shape), np.nan)
         return np.asarray(ahead[0] if self.horizons is None else ahead)
 
     def learn(self) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.limits import check_memory
 from quatcast.safety.channels import some
-from quatcast.typing import Floats
+from quatcast.typing import Counts, Floats
 
 RECENT = 400
 """Smallest number of errors that a full memory holds."""
@@ -36,15 +36,17 @@ class ConformalState(State):
         (channels,), share of misses aimed at.
     time
         Number of samples so far.
-    others, others_of
-        Scratch memory: the errors in order, without the oldest one, and the array of errors that they were taken from.
+    others, known, others_of
+        Scratch memory: the errors in order, without the oldest one, their number in each channel, and the array of
+        errors that they were taken from.
     """
 
     errors: Floats
     radii: Floats
     alpha: Floats
     time: int
-    others: Floats | None = field(default=None, init=False, repr=False, compare=False)
+    others: Floats = field(default_factory=lambda: np.empty((0, 0)), init=False, repr=False, compare=False)
+    known: Counts = field(default_factory=lambda: np.zeros(0, dtype=np.int64), init=False, repr=False, compare=False)
     others_of: Floats | None = field(default=None, init=False, repr=False, compare=False)
 
 
@@ -156,7 +158,7 @@ class Conformal(Checkpointable):
 
     def prepare(self) -> None:
         """Do in advance what the next `update` can do without its errors."""
-        self._others()
+        self._sort()
 
     def forget(self, keep: int) -> None:
         """Forget all but the last `keep` errors, because the forecasts are made in another way now."""
@@ -166,20 +168,21 @@ class Conformal(Checkpointable):
         state.errors = state.errors.copy()
         state.errors[:, older] = np.nan
 
-    def _others(self) -> Floats:
-        """Return the errors that the next ones join, all but the oldest, in order, infinity where there is none."""
+    def _sort(self) -> None:
+        """Sort the errors that the next ones join, all but the oldest, with infinity where there is none."""
         state = self.state
         # After an undone step or a checkpoint, what is known belongs to other errors.
-        if state.others is None or state.others_of is not state.errors:
+        if state.others_of is not state.errors:
             others = np.where(state.errors == state.errors, state.errors, np.inf)
             others[:, state.time % others.shape[1]] = np.inf
             state.others, state.others_of = np.sort(others, axis=1), state.errors
-        return state.others
+            state.known = np.count_nonzero(others < np.inf, axis=1)
 
     def _quantile(self, e: Floats) -> Floats:
         """Return the radii, in which errors e (channels,) count that are not among the others yet."""
-        others, e = self._others(), np.where(e == e, e, np.inf)
-        n = np.count_nonzero(others < np.inf, axis=1) + (e < np.inf)
+        self._sort()
+        others, e = self.state.others, np.where(e == e, e, np.inf)
+        n = self.state.known + (e < np.inf)
         q = np.minimum((1 - self.state.alpha) * (1 + self.horizon / np.maximum(n, 1)), LARGEST_RANK)
         rank = np.maximum(np.minimum(np.ceil(q * n).astype(int), n), 1)
         # Once e has taken its place, the error of a rank is e or one of the two that were there.

@@ -116,6 +116,19 @@ def test_implausible_samples_and_a_shift_are_told(calm):
     assert labels(forecasts, [304]) == ["degraded"]
 
 
+def test_a_moment_without_a_channel_does_not_end_what_degrades_it(calm):
+    spoilt = calm.positions[:400].copy()
+    spoilt[200:, 1] += 30.0
+    spoilt[206, 1] = np.nan
+    spoilt[300:308, 0] = np.nan
+    spoilt[310, 0] = np.nan
+    forecasts = Guarded(Repeat(1), rate=10.0).run(spoilt)
+    assert labels(forecasts, [205, 206, 207]) == ["degraded"] * 3
+    assert forecasts.reasons[206].startswith("channel 2 moved to a new place 0.4 s ago")
+    assert labels(forecasts, [309, 310, 311]) == ["degraded"] * 3
+    assert forecasts.reasons[310].startswith("channel 1 filled in 0.3 s ago")
+
+
 def test_large_errors_degrade_and_pass(calm):
     wrong = dict.fromkeys(range(200, 230), 8.0)
     forecasts = Guarded(Scripted(wrong, horizon=1), rate=10.0).run(calm.positions)

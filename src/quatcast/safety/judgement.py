@@ -296,15 +296,13 @@ class Judgement(State):
         recent = RECENT * self.rate
         if not (some(gated.replaced) or some(np.minimum(self.since_gap, self.since_shift) < recent)):
             return []
-        accepted = ~gated.replaced
-        moved = accepted & (self.since_shift < recent)
+        # A channel that is lost for a moment is no better known than before.
+        long, moved = gated.lost > self._absorbed, self.since_shift < recent
         lasting = np.minimum(recent, self.gap)
-        filled = accepted & ~moved & (self.since_gap < lasting)
+        filled = ~long & ~moved & (self.since_gap < lasting)
         reasons: list[Reason] = []
-        if some(gated.replaced):
-            long = gated.lost > self._absorbed
-            after = gated.lost[long].max() / self.rate if long.any() else 0.0
-            reasons += self._losses(gated, long, min(RECENT, after))
+        if some(long):
+            reasons += self._losses(gated, long, min(RECENT, gated.lost[long].max() / self.rate))
         if some(moved):
             ago = self.since_shift[moved].min()
             what = f"{self._list(moved)} moved to a new place {self._seconds(ago)} ago"

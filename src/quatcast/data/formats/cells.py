@@ -83,7 +83,12 @@ def open_table(path: Path, encoding: str | None = None) -> Rows:
         if _is_data(cells, style):
             return _begin(path, number, cells, above, comment, style, encoding)
         above.append((number, cells))
-    raise ValueError(f"{path}: expected at least one row of numbers, got none")
+    found = ""
+    if len(above) > 1:
+        number, cells = above[1]
+        texts = ", ".join(repr(clean(cell)[:60]) for cell in cells[:4])
+        found = f"; line {number} has {texts}, while numbers are separated by commas, semicolons, tabs or blanks"
+    raise ValueError(f"{path}: expected at least one row of numbers, got none{found}")
 
 
 def read_rows(path: Path, table: Rows, wanted: list[int], time: int | None) -> Rows:

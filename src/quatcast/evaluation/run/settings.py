@@ -297,6 +297,11 @@ def _files(key: str, value: Any) -> list[str]:
     files = _list(key, value)
     if not all(isinstance(file, str) and file for file in files):
         raise ValueError(f"{key}: expected the name of a source or a list of files, got {value!r}")
+    for file in files:
+        if any("\ud800" <= sign <= "\udfff" for sign in file):
+            raise ValueError(
+                f"{key}: expected names of files in UTF-8, which the store can keep, got {file!r}; rename it"
+            )
     return files
 
 

@@ -256,6 +256,10 @@ def _checked_grids(value: Any) -> dict[str, Grid]:
     if not isinstance(value, dict) or not all(isinstance(grid, dict) for grid in value.values()):
         raise ValueError(f"grids: expected a table for each predictor, got {value!r}")
     grids: dict[str, Grid] = {name: {} for name in value}
+    known = [predictor.name for predictor in predictors()]
+    for name in value:
+        if name not in known:
+            raise ValueError(f"grids: expected one of {', '.join(known)}, got {name!r}")
     for name, grid in value.items():
         for key, values in grid.items():
             where = f"grids.{name}.{key}"

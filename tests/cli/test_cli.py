@@ -112,6 +112,7 @@ ERRORS = [
     ),
     (["data", "simulate", "--seed", "-1"], "quatcast: --seed: "),
     (["data", "simulate", "--glitches", "2"], "glitches: expected a probability from 0 to 1, got 2.0"),
+    (["compare", "--plugin", "mine.py"], "--plugin; it comes before the command: quatcast --plugin"),
     (["report", "none.sqlite"], "none.sqlite: there is no such file"),
     (["report", "walk.csv"], "walk.csv: expected a store of quatcast"),
     (["bench", "--store", "walk.csv"], "walk.csv: expected a store of quatcast"),

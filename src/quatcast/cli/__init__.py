@@ -147,7 +147,8 @@ def _usage_message(error: Any) -> str:
     """Return the message of an error of typer; that of a wrong value names the option and the value."""
     names, message = getattr(getattr(error, "param", None), "opts", None), getattr(error, "message", "")
     if not (names and message):
-        return str(error.format_message())
+        told = str(error.format_message())
+        return f"{told}; it comes before the command: quatcast --plugin …" if "option: --plugin" in told else told
     # Recent versions of typer let pydantic check the values, whose messages do not contain them.
     problems = error.__cause__.errors() if hasattr(error.__cause__, "errors") else []
     if problems:

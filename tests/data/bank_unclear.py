@@ -80,6 +80,11 @@ UNCLEAR = [
         ("line 2 has '1,5', '1,5', '1,5', '1,5'",),
     ),
     Unclear(
+        "commas_after_thousands",
+        table("time;x;y;z", lambda t: (t + 0.05, "1,250", "2,000", "3,125"), ";"),
+        ("commas that may stand after thousands, such as '1,250'",),
+    ),
+    Unclear(
         "month_not_clear",
         table("time,x,y,z", lambda t: (f"10/11/2024 10:00:{t:04.1f}", *position(t))),
         ("line 2, column 1 (time)", "a date such as 2024-10-27 00:59:30 or 27.10.2024", "'10/11/2024 10:00:00.0'"),

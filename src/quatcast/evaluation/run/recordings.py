@@ -13,7 +13,7 @@ from typing import Any
 from quatcast.data import Recording, find_source, read_all, sources
 from quatcast.evaluation.protocol import CUT
 
-SUFFIXES = frozenset({".csv", ".tsv", ".txt", ".c3d", ".xdf", ".mha", ".mhd", ".trc"})
+SUFFIXES = frozenset({".csv", ".tsv", ".txt", ".c3d", ".xdf", ".mha", ".mhd", ".nrrd", ".trc"})
 """Suffixes of the files of a folder that are recordings."""
 
 

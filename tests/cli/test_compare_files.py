@@ -234,3 +234,28 @@ def test_a_mean_over_channels_of_unknown_unit_is_said(
     assert said in capfd.readouterr().out
     assert run(["compare", "arm.csv", "--horizon", "1", "--unit", "mm", *COMMON[:-1], "known"]) == 0
     assert "is not known" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--unit", "livre*=mm"], "--unit: expected patterns that match a file or a channel, got 'livre*'"),
+        (
+            ["--groups", "liver=livre*"],
+            "--groups: expected patterns that match a file, got 'livre*', which matches none",
+        ),
+        (["--rate", "livre*=5"], "--rate: expected patterns that match a file, got 'livre*', which matches none"),
+        (["--channels", "p,q"], "--channels: expected channels of the recordings, got 'q', which none of them has"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else "",
+)
+def test_names_that_match_nothing_are_refused(
+    arguments: list[str], words: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", "mine/liver_1.csv", *arguments, *COMMON]) == 2
+    assert words in capfd.readouterr().err
+
+
+def test_show_takes_folders_and_patterns(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "show", "mine", "mine/liver*.csv"]) == 0
+    assert capfd.readouterr().out.count("liver_1") == 2

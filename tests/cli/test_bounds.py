@@ -73,7 +73,7 @@ def test_a_computation_of_more_than_a_year_is_refused(tmp_path, monkeypatch, cap
     monkeypatch.setattr("quatcast.limits.memory_bytes", lambda: 1e20)
     assert run(command) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "validation_seeds: " in line
+    assert "--validation-seeds: " in line
     assert "years with" in line
 
 

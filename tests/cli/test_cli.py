@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,10 +42,10 @@ ERRORS = [
     (["compare", "--predictors", "LMS,ARIMA"], "predictors: expected one of recommended, QRNN-MCC"),
     (["compare", "--labels", "both"], "labels: expected one of causal, lookahead"),
     (["compare", "--horizon", "soon"], "--horizon: expected seconds, got 'soon'"),
-    (["compare", "--horizon", "-1"], "horizons: expected a positive number of seconds, got -1.0"),
-    (["compare", "--horizon", "nan"], "horizons: expected a positive number of seconds, got nan"),
+    (["compare", "--horizon", "-1"], "--horizon: expected a positive number of seconds, got -1.0"),
+    (["compare", "--horizon", "nan"], "--horizon: expected a positive number of seconds, got nan"),
     (["compare", "--horizon", "0.03"], "got 0.03 s, which are 0.3 samples"),
-    (["compare", "--test-seeds", "0"], "test_seeds: expected a positive whole number"),
+    (["compare", "--test-seeds", "0"], "--test-seeds: expected a positive whole number"),
     (["compare", "--workers", "many"], "--workers"),
     (
         ["compare", "--data", "none.csv"],
@@ -84,8 +85,15 @@ ERRORS = [
         ["forecast", "walk.csv", "--device", "tpu"],
         'device: expected one of "cpu", "cuda", "torch", "cupy", "array_api_strict", got \'tpu\'',
     ),
-    (["forecast", "walk.csv", "--seed", "-1"], "Invalid value for '--seed'"),
-    (["forecast", "walk.csv", "--predictor", "ARIMA"], "got 'ARIMA'"),
+    (["forecast", "walk.csv", "--seed", "-1"], "quatcast: --seed: "),
+    (["forecast", "walk.csv", "--horizon", "0.2,0.5"], "quatcast: --horizon: "),
+    (["forecast", "walk.csv", "--horizon", "0.2,0.5"], "'0.2,0.5'"),
+    (["forecast", "walk.csv", "--predictor", "ARIMA"], "quatcast: --predictor: expected one of recommended, "),
+    (["forecast", "walk.csv", "--unit=head=mm"], "quatcast: --unit: expected one of the channels "),
+    (["compare", "--predictors", "ARIMA"], "quatcast: --predictors: expected one of recommended, "),
+    (["compare", "--horizon", "-1"], "quatcast: --horizon: expected a positive number of seconds, got -1.0"),
+    (["compare", "walk.csv", "--rate", "w*=0"], "quatcast: --rate w*: expected a positive number of Hz, got 0.0"),
+    (["compare", "--settings", "rate.toml"], "quatcast: rate.toml: rates.*: expected a positive number of Hz, got 0"),
     (["forecast", "walk.csv", "--labels", "none"], "--labels: expected causal for recommended, got 'none'"),
     (["forecast", "walk.csv", "--predictor", "LMS", "--set", "hidden=3"], "--set hidden: unknown setting of LMS"),
     (["forecast", "walk.csv", "--predictor", "LMS", "--set", "lags"], "--set: expected NAME=VALUE, got 'lags'"),
@@ -102,8 +110,9 @@ ERRORS = [
         )
         for given, most in (("inf", "1e+06"), ("nan", "1e+06"), ("-1", "1e+06"))
     ),
-    (["data", "simulate", "--seed", "-1"], "Invalid value for '--seed'"),
+    (["data", "simulate", "--seed", "-1"], "quatcast: --seed: "),
     (["data", "simulate", "--glitches", "2"], "glitches: expected a probability from 0 to 1, got 2.0"),
+    (["compare", "--plugin", "mine.py"], "--plugin; it comes before the command: quatcast --plugin"),
     (["report", "none.sqlite"], "none.sqlite: there is no such file"),
     (["report", "walk.csv"], "walk.csv: expected a store of quatcast"),
     (["bench", "--store", "walk.csv"], "walk.csv: expected a store of quatcast"),
@@ -117,6 +126,7 @@ def test_errors_are_one_line_and_exit_code_2(
     arguments: list[str], words: str, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     Path("bad.toml").write_text("[grids.LMS]\nspeed = [1.0]\n")
+    Path("rate.toml").write_text("rates = 0\n")
     Path("norate.csv").write_text("1,2,3\n4,5,6\n")
     short = simulated(seconds=10)[0]
     write_csv(short, "short.csv")
@@ -288,3 +298,14 @@ def test_evaluation_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_output_fits_any_encoding(encoding: str, folder: Path) -> None:
+    """Signs that the encoding of the terminal does not have are replaced."""
+    Path("walk.csv").rename("Gänge….csv")
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    for arguments in (["compare", "--help"], ["forecast", "Gänge….csv", "--predictor", "persistence"]):
+        command = [sys.executable, "-m", "quatcast", *arguments]
+        done = subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, b""), arguments

@@ -1,6 +1,8 @@
 """`quatcast compare` with files of people: several rates and units, folders, patterns, groups and faults."""
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -162,7 +164,7 @@ ERRORS = [
     (["compare", "mine", "--rate", "fast"], "--rate: expected a number, got 'fast'"),
     (["compare", "mine", "--unit", "p="], "--unit: expected a value or PATTERN=VALUE, got 'p='"),
     (["compare", "mine", "--channels", "hip"], "channels: expected some of d in buoy.csv, got 'hip'"),
-    (["compare", "mine", "--unit", "p=m"], "units: expected 'mm', the unit of channel 'p' in the file of recording"),
+    (["compare", "mine", "--unit", "p=m"], "--unit: expected 'mm', the unit of channel 'p' in the file of recording"),
     (["compare", "mine", "--glitches", "2"], "glitches: expected a probability from 0 to less than 1, such as 0.03"),
     (["compare", "mine", "--horizon", "0.05"], "its shortest horizon is 0.7812 s"),
     (
@@ -212,3 +214,48 @@ def test_assignments_and_groups() -> None:
     assert group_patterns(None, []) is None
     with pytest.raises(ValueError, match="--groups: expected NAME=PATTERN"):
         group_patterns(["=x"], [])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are Unicode elsewhere")
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.csv"))
+    file.write_text("time,x,y,z\n0,1,2,3\n0.1,1,2,3\n")
+    assert run(["compare", str(file)]) == 2
+    assert "data: expected names of files in UTF-8, which the store can keep, got " in capfd.readouterr().err
+
+
+def test_a_mean_over_channels_of_unknown_unit_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("arm.csv"), 5.0, columns="a_x,a_y,a_z,b_x,b_y,b_z")
+    assert run(["compare", "arm.csv", "--horizon", "1", *COMMON]) == 0
+    said = "The unit of the 2 channels of arm is not known; their mean assumes that it is the same."
+    assert said in capfd.readouterr().out
+    assert run(["compare", "arm.csv", "--horizon", "1", "--unit", "mm", *COMMON[:-1], "known"]) == 0
+    assert "is not known" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--unit", "livre*=mm"], "--unit: expected patterns that match a file or a channel, got 'livre*'"),
+        (
+            ["--groups", "liver=livre*"],
+            "--groups: expected patterns that match a file, got 'livre*', which matches none",
+        ),
+        (["--rate", "livre*=5"], "--rate: expected patterns that match a file, got 'livre*', which matches none"),
+        (["--channels", "p,q"], "--channels: expected channels of the recordings, got 'q', which none of them has"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else "",
+)
+def test_names_that_match_nothing_are_refused(
+    arguments: list[str], words: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", "mine/liver_1.csv", *arguments, *COMMON]) == 2
+    assert words in capfd.readouterr().err
+
+
+def test_show_takes_folders_and_patterns(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "show", "mine", "mine/liver*.csv"]) == 0
+    assert capfd.readouterr().out.count("liver_1") == 2

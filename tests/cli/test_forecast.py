@@ -200,7 +200,7 @@ def test_times_of_other_units_and_uneven_ones(folder: Path, capfd: pytest.Captur
         (["walk.csv", "--channels", "knee"], "channels: expected some of hip in walk.csv, got 'knee'"),
         (["walk.csv", "--figure", "docx"], "--figure: expected some of html, svg, pdf, png, or none, got 'docx'"),
         (["walk.csv", "--space", "curved"], "space: expected one of position, vector, orientation, pose, got 'curved'"),
-        (["walk.csv", "--time-unit", "weeks"], "time_unit: expected one of s, ms, us, ns, min, h, got 'weeks'"),
+        (["walk.csv", "--time-unit", "weeks"], "--time-unit: expected one of s, ms, us, ns, min, h, got 'weeks'"),
         (
             ["walk.csv", "--encoding", "morse"],
             "encoding: expected a known encoding such as utf-8 or latin-1, got 'morse'",

@@ -80,4 +80,4 @@ def test_read_all_has_the_arguments_of_read(tmp_path: Path) -> None:
 
 def test_reading_options_are_for_files(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["data", "show", "simulated", "--time-unit", "ms"]) == 2
-    assert "time_unit: applies to files only, got the data source 'simulated'" in capfd.readouterr().err
+    assert "--time-unit: applies to files only, got the data source 'simulated'" in capfd.readouterr().err

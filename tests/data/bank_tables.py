@@ -326,4 +326,19 @@ TABLES = [
         options={"time": "time [ticks]"},
         notes=("the unit 'ticks' is not known, read as seconds",),
     ),
+    Case(
+        "zone_in_hours",
+        table("time,x,y,z", lambda t: (f"2024-10-27 00:59:{30 + t:04.1f}+02", *position(t))),
+        notes=("counted from 2024-10-27 00:59:30.0+02",),
+    ),
+    Case(
+        "dates_with_slashes",
+        table("time,x,y,z", lambda t: (f"2024/10/27 00:59:{30 + t:04.1f}", *position(t))),
+        notes=("counted from 2024/10/27 00:59:30.0",),
+    ),
+    Case(
+        "logger_faster_than_tracker",
+        "time,x,y,z\n" + "".join(3 * f"{row}\n" for row in table("", xyz).splitlines()),
+        notes=("80 rows repeat the time of the row before; ignored",),
+    ),
 ]

@@ -57,6 +57,15 @@ def vicon(devices: bool = False, separator: str = ",") -> str:
     return "\n".join(lines).replace(",", separator) + "\n\n"
 
 
+def trc() -> str:
+    """Return a TRC file with two markers."""
+    lines = ["PathFileType\t4\t(X/Y/Z)\twalk.trc", "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate"]
+    lines += ["10\t10\t40\t2\tmm\t10", "Frame#\tTime\tS1:LASI\t\t\tS1:RASI\t\t", "\t\tX1\tY1\tZ1\tX2\tY2\tZ2", ""]
+    for k, t in enumerate(times()):
+        lines.append("\t".join(f"{value:.12g}" for value in (k + 1, t, *position(t), *position(t, 1))) + "\t")
+    return "\r\n".join(lines) + "\r\n"
+
+
 def qualisys(header: bool, bodies: bool = False, lost: tuple[int, ...] = (), by_rows: bool = False) -> str:
     """Return an export of QTM with two markers, or with a rigid body."""
     lines = [
@@ -164,6 +173,7 @@ TOOLS = [
     Case("vicon_trajectories", vicon(), **MARKERS, notes=("frames at 10 Hz",)),
     Case("vicon_below_devices", vicon(devices=True), **MARKERS, notes=("ignored section: Devices", "frames at 10 Hz")),
     Case("vicon_tabs", vicon(separator="\t"), **MARKERS, notes=("frames at 10 Hz",)),
+    Case("trc", trc(), "trc", **MARKERS),
     Case("qualisys_with_columns", qualisys(header=True), "tsv", **HIPS, notes=("millimetres",)),
     Case("qualisys_without_columns", qualisys(header=False), "tsv", **HIPS, notes=("millimetres",)),
     Case(
@@ -241,6 +251,10 @@ UNREADABLE = [
         vicon(devices=True).replace("Trajectories\n10\n", "Trajectories\n0\n"),
         ("expected the sampling rate below Trajectories, got '0'",),
     ),
+    Unclear(
+        "trc_without_a_rate", trc().replace("\n10\t", "\n\t"), ("expected the sampling rate below DataRate",), "trc"
+    ),
+    Unclear("trc_without_rows", trc()[:150], ("trc: expected ",), "trc"),
     Unclear(
         "qualisys_without_a_rate",
         qualisys(header=True).replace("FREQUENCY\t10", "FREQUENCY"),

@@ -54,7 +54,7 @@ UNCLEAR = [
     Unclear(
         "coarse_times",
         table("time,x,y,z", lambda t: (float(int(t)), *position(t))),
-        ("line 3, column 1 (time): expected increasing times", "many rows repeat"),
+        ("line 3, column 1 (time): expected increasing times", "10 rows per second", "--ignore 'time'", "--rate 10)"),
     ),
     Unclear(
         "header_of_other_width", "time,x,y\n" + table("", xyz), ("line 2: expected 3 columns as in line 1, got 4",)
@@ -71,6 +71,25 @@ UNCLEAR = [
         ("line 16", "0xe9"),
     ),
     Unclear("nul_bytes", b"time,x,y,z\n0,1,2,3\n0.1,\x00,2,3\n", ("line 3", "NUL byte")),
+    Unclear("utf16_le", table("time,x,y,z", xyz).encode("utf-16-le"), ("line 1", "--encoding utf-16-le")),
+    Unclear("utf16_be", table("time,x,y,z", xyz).encode("utf-16-be"), ("line 1", "--encoding utf-16-be")),
+    Unclear("bars", table("time|x|y|z", xyz, "|"), ("line 2 has '0|1|2|3', while numbers are separated by commas",)),
+    Unclear(
+        "quoted_decimal_commas",
+        table("time,x,y,z", lambda t: ['"1,5"'] * 4),
+        ("line 2 has '1,5', '1,5', '1,5', '1,5'",),
+    ),
+    Unclear(
+        "commas_after_thousands",
+        table("time;x;y;z", lambda t: (t + 0.05, "1,250", "2,000", "3,125"), ";"),
+        ("commas that may stand after thousands, such as '1,250'",),
+    ),
+    Unclear(
+        "month_not_clear",
+        table("time,x,y,z", lambda t: (f"10/11/2024 10:00:{t:04.1f}", *position(t))),
+        ("line 2, column 1 (time)", "a date such as 2024-10-27 00:59:30 or 27.10.2024", "'10/11/2024 10:00:00.0'"),
+    ),
+    Unclear("minutes_and_seconds", table("time,x,y,z", lambda t: (f"00:{t:04.1f}", *position(t))), ("a time of day",)),
     Unclear("only_a_header", "time,x,y,z\n", ("expected at least one row of numbers",)),
     Unclear(
         "infinite",

@@ -46,6 +46,16 @@ def test_missing_samples_are_allowed_and_survive_pickling():
         ({"times": [0.0, 0.1, np.nan, 0.2, 0.3]}, "got nan at sample 2"),
         ({"rate": 0.0}, "rate: expected a positive number of Hz, got 0.0"),
         ({"rate": np.nan}, "rate: expected a positive"),
+        ({"rate": None}, "rate: expected a positive number of Hz, got None"),
+        ({"rate": "10"}, "rate: expected a positive number of Hz, got '10'"),
+        (
+            {"positions": np.zeros((5, 2, 3), dtype=complex)},
+            "positions: expected real numbers, got an array of type comp",
+        ),
+        ({"positions": np.full((5, 2, 3), "a")}, "positions: expected real numbers"),
+        ({"positions": np.full((5, 2, 3), "a", dtype=object)}, "positions: expected real numbers"),
+        ({"units": "mm"}, "units: expected a list of texts, got the text 'mm'"),
+        ({"channels": "ab"}, "channels: expected a list of texts, got the text 'ab'"),
         ({"channels": ("a",)}, "channels: expected 2 different names, got"),
         ({"channels": ("a", "a")}, "channels: expected 2 different names, got"),
     ],
@@ -61,3 +71,13 @@ def test_infinity_is_refused_with_its_position():
     positions[3, 1, 2] = -np.inf
     with pytest.raises(ValueError, match=r"positions: .* got -inf at sample 3, channel 'b', axis 2"):
         Recording(**GOOD | {"positions": positions, "channels": ("a", "b")})
+
+
+def test_masked_values_and_none_are_missing():
+    positions = np.ones((5, 2, 3))
+    masked = np.ma.masked_array(9999 * positions, mask=False)
+    masked[3, 1] = np.ma.masked
+    recording = Recording(**GOOD | {"positions": masked})
+    assert np.argwhere(np.isnan(recording.positions)).tolist() == [[3, 1, 0], [3, 1, 1], [3, 1, 2]]
+    listed = [[[None, 1, 2], [3, 4, 5]]] * 5
+    assert np.isnan(Recording(**GOOD | {"positions": listed}).positions).sum() == 5

@@ -235,3 +235,12 @@ def test_one_of_a_thing_is_in_the_singular(tmp_path: Path) -> None:
     assert repr(recording) == "Recording('a', 100 samples, 1 channel, 3-D, 10 Hz)"
     with pytest.raises(ValueError, match="space: expected an orientation in"):
         read(tmp_path / "a.csv", space="orientation")
+
+
+def test_a_given_rate_is_not_called_measured(tmp_path: Path) -> None:
+    """Numbers of samples tell which are missing, but not how many there are per second."""
+    path = tmp_path / "frames.csv"
+    path.write_text("frame,x,y,z\n" + "".join(f"{k},{k},0,0\n" for k in range(20) if k != 7))
+    timing = read(path, rate=25.0).timing
+    assert timing is not None
+    assert timing.sentence() == "25 Hz given, 1 gap of up to 0.08 s, 1 sample missing"

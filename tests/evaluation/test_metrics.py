@@ -88,12 +88,26 @@ def test_what_comes_before_the_start_does_not_count() -> None:
             8,
             "start: expected an index that leaves at least 2 of 9 samples, got 8",
         ),
+        (np.zeros((9, 3)), np.zeros((9, 3)), 0, r"actual: expected shape \(T, channels, dimensions\), got \(9, 3\)"),
+        (
+            np.zeros((9, 1, 3)) + 1j,
+            np.zeros((9, 1, 3)),
+            0,
+            "actual: expected real numbers, got an array of type complex",
+        ),
         (np.full((9, 1, 3), np.nan), np.zeros((9, 1, 3)), 0, "got only missing ones from index 0 on"),
     ],
 )
 def test_bad_input_is_named(actual: np.ndarray, forecast: np.ndarray, start: int, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         score(actual, forecast, start)
+
+
+def test_masked_samples_are_not_scored() -> None:
+    actual, forecast = np.zeros((9, 1, 3)), np.ones((9, 1, 3))
+    actual[4] = 9999.0
+    masked = np.ma.masked_array(actual, mask=actual > 999)
+    assert score(masked, forecast, 0) == score(np.where(actual > 999, np.nan, actual), forecast, 0)
 
 
 def test_persistence_on_the_real_recordings_has_the_published_scores(extmarker_folder: Path) -> None:

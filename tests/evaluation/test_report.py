@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up_store import make, recording
 
+from quatcast.cli import run
 from quatcast.evaluation import Store, report
 from quatcast.evaluation.report import explorer
 
@@ -215,6 +216,9 @@ def test_unfinished_experiments_say_so(tmp_path):
     text = Page(path.read_text(encoding="utf-8")).text
     assert "not finished" in text
     assert "no test results yet" in text
+    path.unlink()
+    assert run(["report", str(tmp_path)]) == 0
+    assert path.is_file()
 
 
 def test_no_means_before_every_recording_is_tested(tmp_path):

@@ -63,6 +63,7 @@ def test_a_grid_may_be_given_in_part() -> None:
         ({"data": [1]}, "data:"),
         ({"device": ""}, "device: expected a text"),
         ({"grids": 3}, "grids: expected a table"),
+        ({"grids": {"ARIMA": {"lags": [3]}}}, "grids: expected one of recommended, "),
         (
             {"grids": {"LMS": {"hidden": [3]}}},
             "grids.LMS.hidden: unknown setting of LMS; expected one of lags, learning_rate",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import re
 import sqlite3
 import sys
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -74,6 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     In a process of the supervisor of live streams, an error other than wrong settings has exit code 1.
     """
     startup.end()
+    for stream in (sys.stdout, sys.stderr):
+        # A name or a sign that the encoding of the terminal does not have must not end the command.
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
+            stream.reconfigure(errors="replace")
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -102,7 +108,9 @@ def _run(arguments: Sequence[str]) -> int:
         return _fail(_os_message(error), surroundings)
     except sqlite3.Error as error:
         return _fail(str(error), surroundings)
-    except (ValueError, ImportError) as error:
+    except ValueError as error:
+        return _fail(_with_option(str(error), arguments), 2)
+    except ImportError as error:
         return _fail(str(error), 2)
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and "out of memory" not in str(error):
@@ -110,10 +118,43 @@ def _run(arguments: Sequence[str]) -> int:
         return _fail(f"out of memory{_advice(arguments)}", surroundings)
     except Exception as error:
         # The class of usage errors has moved between versions of typer; all versions have this method.
-        message = getattr(error, "format_message", None)
-        if message is None:
+        if not hasattr(error, "format_message"):
             raise
-        return _fail(message() or "expected a command; see quatcast --help", 2)
+        return _fail(_usage_message(error) or "expected a command; see quatcast --help", 2)
+
+
+def _with_option(message: str, arguments: Sequence[str]) -> str:
+    """Return the message of an error, which begins with an option if it begins with the setting that the option gave.
+
+    Examples
+    --------
+    >>> _with_option("horizons: expected a positive number of seconds, got -1.0", ["compare", "--horizon", "-1"])
+    '--horizon: expected a positive number of seconds, got -1.0'
+    >>> _with_option("units.arm: expected a text, got ''", ["compare", "--settings", "mine.toml"])
+    "units.arm: expected a text, got ''"
+    """
+    setting = re.match(r"(\w+)(?:\.(\S+))?(?=: )", message)
+    if not setting:
+        return message
+    given = {word.partition("=")[0] for word in arguments}
+    name = "--" + setting[1].replace("_", "-")
+    option = next((word for word in (name, name.removesuffix("s")) if word in given), "")
+    pattern = f" {setting[2]}" if setting[2] not in (None, "*") else ""
+    return f"{option}{pattern}{message[setting.end() :]}" if option else message
+
+
+def _usage_message(error: Any) -> str:
+    """Return the message of an error of typer; that of a wrong value names the option and the value."""
+    names, message = getattr(getattr(error, "param", None), "opts", None), getattr(error, "message", "")
+    if not (names and message):
+        told = str(error.format_message())
+        return f"{told}; it comes before the command: quatcast --plugin …" if "option: --plugin" in told else told
+    # Recent versions of typer let pydantic check the values, whose messages do not contain them.
+    problems = error.__cause__.errors() if hasattr(error.__cause__, "errors") else []
+    if problems:
+        expected = message.removeprefix("Input should be ").partition(", unable to parse")[0]
+        message = f"expected {expected.replace('a valid', 'a')}, got {problems[0]['input']!r}"
+    return f"{names[0]}: {message}"
 
 
 def _advice(arguments: Sequence[str]) -> str:

@@ -218,7 +218,7 @@ def _summary(store: Store) -> None:
     from quatcast.evaluation.summary import RecordingInfo, Summary
 
     recordings = store.recordings()
-    infos = [RecordingInfo(r.name, r.group, error_unit(r)) for r in recordings]
+    infos = [RecordingInfo(r.name, r.group, error_unit(r), len(r.channels)) for r in recordings]
     whole = Summary(store.results("test"), infos)
     parts = whole.by_unit()
     for summary in parts:

@@ -59,7 +59,7 @@ def simulate(
 
 @app.command()
 def show(
-    data: Annotated[list[str], Argument(help="Names of data sources, or files.")],
+    data: Annotated[list[str], Argument(help="Names of data sources, files, folders of files, or patterns.")],
     data_dir: Annotated[str | None, Option(help="Folder of the files of the source, instead of a download.")] = None,
     rate: reading.Rate = None,
     dimensions: reading.Dimensions = None,
@@ -77,10 +77,10 @@ def show(
     from quatcast.cli.terminal import print_table, warn
     from quatcast.data import read_all
     from quatcast.evaluation import load
-    from quatcast.evaluation.run.recordings import is_source
+    from quatcast.evaluation.run.recordings import find_files, is_source
 
     rows = []
-    for name in data:
+    for name in [file for word in data for file in ([word] if is_source(word) else find_files([word]))]:
         known = is_source(name) or not Path(name).is_file()
         found = load(name, data_dir=data_dir, progress=True, reading=options) if known else read_all(name, **options)
         for recording in found:

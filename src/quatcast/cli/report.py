@@ -24,7 +24,6 @@ def report(
     from quatcast.cli.compare import store_file
     from quatcast.cli.terminal import say
     from quatcast.evaluation.report import write
-    from quatcast.evaluation.store import Store
 
     if (store / "session.json").is_file():
         for option, given in (("--tolerance", tolerance), ("--figures", figures)):
@@ -33,9 +32,6 @@ def report(
         _report_session(store, out or store, title, anonymise)
         return
     path = store_file(store)
-    with Store(path) as opened:
-        if not opened.count("test"):
-            raise ValueError(f"{path}: holds no test results yet; run `quatcast compare` to resume the experiment")
     wishes = {"title": title, "anonymise": anonymise, "tolerance": tolerance, "figures": figures}
     say(f"Report: {write(path, out or path.parent, **wishes)}")  # type: ignore[arg-type]
 

@@ -26,7 +26,6 @@ REPEATED = 0.1
 
 LARGEST = 1e9
 """Largest coordinate that counts as a measurement, also for forecasters; the squares of larger ones could overflow."""
-_ADVICE = "ignore the column (ignore=…, --ignore …) and give the rate in Hz (rate=…, --rate …)"
 
 
 def assemble(contents: Contents, options: Options, *, name: str | None, group: str, several: bool) -> list[Recording]:
@@ -193,7 +192,7 @@ def _even(
     if len(times) < 2:
         assert rate is not None
         return times, values, rate, None
-    timing = measure(times)
+    timing = replace(measure(times), given=contents.counted)
     rate = _rate(contents, options, timing, notes)
     _check_gaps(contents, times, rate)
     if timing.uneven > UNEVEN:
@@ -219,22 +218,44 @@ def _even(
 
 
 def _increasing(contents: Contents, times: Floats, values: Floats, notes: list[str]) -> tuple[Floats, Floats]:
-    """Check that times increase; rows that repeat the time of the row before are left out."""
+    """Check that times increase; rows that repeat the time of the row before are left out.
+
+    A logger that is faster than its tracker writes whole rows again, as often as it likes. Where only the times are
+    repeated, they are too coarse.
+    """
     steps = np.diff(times, prepend=-np.inf)
     repeated = steps == 0
+    same = repeated.copy()
+    same[1:] &= ((values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))).all(axis=1)
+    coarse = (repeated & ~same).mean() > REPEATED or (len(times) > 1 and repeated[1:].all())
     wrong = np.flatnonzero(~(steps >= 0))
-    if not len(wrong) and repeated.mean() > REPEATED:
+    if not len(wrong) and coarse:
         wrong = np.flatnonzero(repeated)
     if len(wrong):
         row = int(wrong[0])
         where = f", line {contents.lines[row]}" if contents.lines else f", row {row + 1}"
         where += f", {contents.time_column}" if contents.time_column else ""
-        many = f" (many rows repeat a time: it is too coarse; {_ADVICE})" if repeated.mean() > REPEATED else ""
+        many = f" ({_too_coarse(contents, steps, times)})" if coarse else ""
         raise ValueError(f"{contents.path}{where}: expected increasing times, got {times[row]}{many}")
     if repeated.any():
         notes.append(f"{counted(int(repeated.sum()), 'row', 'repeats', 'repeat')} the time of the row before; ignored")
         return times[~repeated], values[~repeated]
     return times, values
+
+
+def _too_coarse(contents: Contents, steps: Floats, times: Floats) -> str:
+    """Say that many rows have the same time, how many per second there are, and what to do."""
+    name = contents.style.time
+    advice = f"ignore the column (ignore=[{name!r}], --ignore {name!r}) and give the rate in Hz (rate=…, --rate …)"
+    # The first and the last time may have been cut.
+    first, *_, last = np.flatnonzero(steps > 0)[1:] if (steps > 0).sum() > 2 else (0, 0)
+    if first == last:
+        return f"many rows repeat a time: it is too coarse; {advice}"
+    rate = f"{(last - first) / (times[last] - times[first]):.4g}"
+    advice = advice.replace("…", rate)
+    return (
+        f"many rows repeat a time: it is too coarse, {rate} rows per second on average; if that is the rate, {advice}"
+    )
 
 
 def _rate(contents: Contents, options: Options, timing: Timing, notes: list[str]) -> float:

@@ -69,6 +69,8 @@ class Contents:
         For messages about times: the line number of each row, and number and name of the column.
     rate
         Sampling rate according to the file, or None.
+    counted
+        Whether the times are numbers of samples divided by a rate that was given, so that they do not measure it.
     style
         Separators, and the column of times.
     notes
@@ -83,6 +85,7 @@ class Contents:
     rate: float | None = None
     style: FileStyle = field(default_factory=FileStyle)
     notes: list[str] = field(default_factory=list)
+    counted: bool = False
 
 
 def join_poses(tracks: list[Track], notes: list[str]) -> list[Track]:

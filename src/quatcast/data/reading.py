@@ -9,12 +9,12 @@ from types import ModuleType
 
 from quatcast.data.assembly import assemble
 from quatcast.data.contents import Contents
-from quatcast.data.formats import c3d, metaimage, motive, qualisys, table, vicon, xdf
+from quatcast.data.formats import c3d, metaimage, motive, qualisys, table, trc, vicon, xdf
 from quatcast.data.options import Options
 from quatcast.data.recording import Recording
 from quatcast.data.text import head_of
 
-FORMATS: tuple[ModuleType, ...] = (c3d, xdf, metaimage, motive, vicon, qualisys, table)
+FORMATS: tuple[ModuleType, ...] = (c3d, xdf, metaimage, motive, vicon, qualisys, trc, table)
 """Formats in the order in which they are tried; a text table is what nothing else recognises."""
 ARCHIVES = {
     b"PK\x03\x04": "an Excel workbook or another zip archive",
@@ -44,8 +44,9 @@ def read(
     r"""Read a recording from a file, whose format is recognised by its contents.
 
     Known are text tables (CSV and others, EuRoC and TUM trajectories), exports of OptiTrack Motive, Vicon and Qualisys,
-    sequence files of 3D Slicer and PLUS, and, with the extras `c3d` and `xdf`, C3D and XDF. What the reader assumes,
-    ignores or converts is in `Recording.notes`. If the contents are not clear, an error names the argument to give.
+    TRC files, sequence files of 3D Slicer and PLUS, and, with the extras `c3d` and `xdf`, C3D and XDF. What the reader
+    assumes, ignores or converts is in `Recording.notes`. If the contents are not clear, an error names the argument to
+    give.
 
     Parameters
     ----------

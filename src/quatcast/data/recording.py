@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quatcast.data.style import FileStyle
 from quatcast.data.timing import Timing
@@ -46,6 +47,28 @@ class Column(NamedTuple):
     unit: str
     channel: int
     axis: int
+
+
+def real_numbers(name: str, given: ArrayLike) -> Floats:
+    """Return a copy of an array of real numbers, in which masked entries and None are NaN.
+
+    Examples
+    --------
+    >>> real_numbers("positions", np.ma.masked_array([1.0, 9999.0], mask=[False, True]))
+    array([ 1., nan])
+    >>> real_numbers("positions", [1.0 + 2.0j])
+    Traceback (most recent call last):
+    ...
+    ValueError: positions: expected real numbers, got an array of type complex128
+    """
+    array = np.asanyarray(given)
+    if array.dtype.kind not in "fiuO":
+        raise ValueError(f"{name}: expected real numbers, got an array of type {array.dtype}")
+    try:
+        numbers = np.array(array.data if isinstance(array, np.ma.MaskedArray) else array, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected real numbers, got an array of type {array.dtype}") from None
+    return np.where(np.ma.getmaskarray(array), np.nan, numbers) if isinstance(array, np.ma.MaskedArray) else numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +141,19 @@ class Recording:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        positions = np.array(self.positions, dtype=float)
-        times = np.array(self.times, dtype=float)
+        try:
+            positions, times = real_numbers("positions", self.positions), real_numbers("times", self.times)
+        except ValueError as error:
+            raise self._error(str(error)) from None
         if self.space not in SPACES:
             raise self._error(f"space: expected one of {', '.join(SPACES)}, got {self.space!r}")
         sizes = SPACES[self.space]
         if positions.ndim != 3 or positions.shape[2] not in sizes or 0 in positions.shape:
             expected = " or ".join(map(str, sizes))
             raise self._error(f"positions: expected shape (samples, channels, {expected}), got {positions.shape}")
+        for argument in ("channels", "units", "columns"):
+            if isinstance(given := getattr(self, argument), str):
+                raise self._error(f"{argument}: expected a list of texts, got the text {given!r}")
         count, axes = positions.shape[1], AXES[positions.shape[2]]
         channels = tuple(self.channels) or tuple(f"channel{i + 1}" for i in range(count))
         units = tuple(self.units) or ("",) * count
@@ -163,8 +191,8 @@ class Recording:
     def _check_arrays(self, positions: Floats, times: Floats, channels: tuple[str, ...]) -> None:
         if times.shape != positions.shape[:1]:
             raise self._error(f"times: expected shape ({len(positions)},), one per sample, got {times.shape}")
-        if not (np.isfinite(self.rate) and self.rate > 0):
-            raise self._error(f"rate: expected a positive number of Hz, got {self.rate}")
+        if not (isinstance(self.rate, int | float | np.number) and np.isfinite(self.rate) and self.rate > 0):
+            raise self._error(f"rate: expected a positive number of Hz, got {self.rate!r}")
         infinite = np.argwhere(np.isinf(positions))
         if len(infinite):
             t, c, axis = infinite[0]

@@ -72,10 +72,11 @@ def _encoding(head: bytes) -> str:
 
 def _check(path: Path, number: int, line: str, encoding: str) -> None:
     if "\0" in line:
-        raise ValueError(
-            f"{path}, line {number}: expected text, got a NUL byte; the file is damaged, or binary and "
-            "of an unknown format"
-        )
+        wide = next((name for name, at in (("utf-16-le", 1), ("utf-16-be", 0)) if {*line[at:-1:2]} == {"\0"}), "")
+        reason = "the file is damaged, or binary and of an unknown format"
+        if wide:
+            reason = f"it may be UTF-16 without a byte order mark: give encoding={wide!r} (--encoding {wide})"
+        raise ValueError(f"{path}, line {number}: expected text, got a NUL byte; {reason}")
     if len(line) > MAX_LINE:
         raise ValueError(
             f"{path}, line {number}: expected a table with lines of at most {MAX_LINE:,} characters, got a longer line"

@@ -45,9 +45,11 @@ SLOWEST, FASTEST = 0.1, 20_000.0
 PAIR = re.compile(r"(?i)(.*?)(n|nano|u|µ|micro|m|milli|)(?:secs?|seconds?)")
 FRACTIONS = {"n": 9, "nano": 9, "u": 6, "µ": 6, "micro": 6, "m": 3, "milli": 3}
 """Prefix of a unit of fractions of a second → its decimals."""
-ISO = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T ](\d\d):?(\d\d):?(\d\d)(?:[.,](\d+))?\s*(Z|[+-]\d\d:?\d\d)?")
+ISO = re.compile(r"(\d{4})[-/]?(\d\d)[-/]?(\d\d)[T ](\d\d):?(\d\d):?(\d\d)(?:[.,](\d+))?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
 DOTTED = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(?=[T ])")
 """A date with the day first."""
+DATES = "a date such as 2024-10-27 00:59:30 or 27.10.2024 00:59:30"
+"""The dates that are understood, for messages. In 10/11/2024 the month is not clear."""
 CLOCK = re.compile(r"(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?")
 
 
@@ -182,8 +184,15 @@ def _decimal(cell: str, row: int, mark: str) -> Decimal | None:
     except InvalidOperation:
         value = Decimal("Infinity")
     if not value.is_finite() or value.adjusted() >= DIGITS:
-        raise ValueError("expected a time", row)
+        raise ValueError(_expected(text), row)
     return value
+
+
+def _expected(text: str) -> str:
+    """Return what was expected instead of a cell that is no time."""
+    if ":" not in text and "/" not in text:
+        return "expected a time"
+    return f"expected a number, {DATES}, or a time of day such as 00:59:30.5"
 
 
 def _decimals(value: Decimal) -> int:
@@ -258,7 +267,7 @@ def _nanoseconds(text: str, row: int) -> tuple[int, int]:
             raise ValueError("expected a date", row) from None
         whole = int(moment.timestamp()) - _offset(zone)
     else:
-        raise ValueError("expected a date such as 2024-10-27 00:59:30 or 27.10.2024 00:59:30", row)
+        raise ValueError(f"expected {DATES}", row)
     fraction = fraction or ""
     return whole * 1_000_000_000 + int(fraction[:9].ljust(9, "0")), len(fraction)
 
@@ -266,7 +275,7 @@ def _nanoseconds(text: str, row: int) -> tuple[int, int]:
 def _offset(zone: str | None) -> int:
     if not zone or zone == "Z":
         return 0
-    hours, minutes = int(zone[1:3]), int(zone[-2:])
+    hours, minutes = int(zone[1:3]), int(zone[3:].removeprefix(":") or 0)
     return (1 if zone[0] == "+" else -1) * (hours * 3600 + minutes * 60)
 
 
@@ -309,4 +318,5 @@ def _date(value: float, first: str, digits: int) -> str:
     if CLOCK.fullmatch(first):
         return clock
     day = f"{moment:%d.%m.%Y}" if DOTTED.match(first) else f"{moment:%Y-%m-%d}"
+    day = day.replace("-", "/") if "/" in first else day
     return f"{day}{'T' if 'T' in first else ' '}{clock}{zone}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class Timing:
         Number of samples that the gaps skip.
     longest
         Longest step in seconds.
+    given
+        Whether the user gave the rate, and the times are those of counted samples.
 
     Examples
     --------
@@ -48,10 +50,12 @@ class Timing:
     gaps: int
     missing: int
     longest: float
+    given: bool = field(default=False, repr=False)
 
     def sentence(self) -> str:
         """Describe the timing in words."""
         text = f"{self.rate:.6g} Hz measured, jitter {1e3 * self.jitter:.3g} ms ({self.jitter * self.rate:.1%})"
+        text = f"{self.rate:.6g} Hz given" if self.given else text
         if self.gaps:
             text += f", {counted(self.gaps, 'gap')} of up to {self.longest:.3g} s"
             text += f", {counted(self.missing, 'sample')} missing"

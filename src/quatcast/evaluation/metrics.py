@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra.quaternion import angle
-from quatcast.data.recording import Recording
+from quatcast.data.recording import Recording, real_numbers
 from quatcast.typing import Bools, Floats
 
 
@@ -97,8 +97,10 @@ def _scored(
     actual: ArrayLike, forecast: ArrayLike, start: int, least: int, axes: slice = slice(None)
 ) -> tuple[Floats, Floats, Bools]:
     """Return some coordinates of points and of their forecasts from a sample on, and which points were observed."""
-    truth, guess = np.asarray(actual, dtype=float), np.asarray(forecast, dtype=float)
-    if truth.ndim != 3 or guess.shape[-3:] != truth.shape or guess.ndim not in (3, 4):
+    truth, guess = real_numbers("actual", actual), real_numbers("forecast", forecast)
+    if truth.ndim != 3:
+        raise ValueError(f"actual: expected shape (T, channels, dimensions), got {truth.shape}")
+    if guess.shape[-3:] != truth.shape or guess.ndim not in (3, 4):
         raise ValueError(
             f"forecast: expected shape {truth.shape} as the actual points, with or without a leading run axis, got "
             f"{guess.shape}"
@@ -108,7 +110,7 @@ def _scored(
             f"start: expected an index that leaves at least {least} of {len(truth)} samples, got {start!r}"
         )
     truth, guess = truth[start:, :, axes], guess[..., start:, :, axes]
-    observed = np.isfinite(truth).all(axis=-1)
+    observed: Bools = np.asarray(np.isfinite(truth).all(axis=-1))
     if not observed.any():
         raise ValueError(f"actual: expected observed samples, got only missing ones from index {start} on")
     return truth, guess, observed

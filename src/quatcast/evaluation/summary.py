@@ -44,11 +44,12 @@ RMSE = METRICS[0]
 
 
 class RecordingInfo(NamedTuple):
-    """Name, group and unit of a recording."""
+    """Name, group, unit and number of channels of a recording."""
 
     name: str
     group: str
     unit: str = ""
+    channels: int = 1
 
 
 def fitting_decimals(value: float, usual: int) -> int:
@@ -129,18 +130,29 @@ class Summary:
         return self.unit or ", ".join(filter(None, [groups.pop() if len(groups) == 1 else "", "unknown unit"]))
 
     def assumption(self) -> str:
-        """Return a sentence if there are means over recordings that may have different units, otherwise nothing.
+        """Return a sentence if there are means over recordings or channels that may have different units.
 
         Examples
         --------
         >>> Summary([], [RecordingInfo("buoy", ""), RecordingInfo("head", "")]).assumption().split(";")[0]
         'The unit of 2 recordings is not known'
+        >>> Summary([], [RecordingInfo("arm", "", channels=2)]).assumption().split(".")[0]
+        'The unit of the 2 channels of arm is not known; their mean assumes that it is the same'
         """
-        count = sum(len(part.recordings) for part in self.by_unit() if not part.unit and len(part.recordings) > 1)
-        if not count:
+        unknown = [part for part in self.by_unit() if not part.unit]
+        count = sum(len(part.recordings) for part in unknown if len(part.recordings) > 1)
+        several = [recording for part in unknown for recording in part.recordings if recording.channels > 1]
+        if count:
+            channels = ", also of the channels of one file" if several else ""
+            means = f"The unit of {count} recordings is not known; their means assume that it is the same{channels}"
+            return f"{means}. --unit names it, --groups separates recordings of different units."
+        if not several:
             return ""
-        means = f"The unit of {count} recordings is not known; their means assume that it is the same"
-        return f"{means}. --unit names it, --groups separates recordings of different units."
+        whose = f"the {several[0].channels} channels of {several[0].name}"
+        if len(several) > 1:
+            whose = f"the channels of {several[0].name} and {len(several) - 1} more"
+        mean = f"The unit of {whose} is not known; their mean assumes that it is the same"
+        return f"{mean}. --unit names it, --channels chooses channels."
 
     def heading(self, metric: Metric = RMSE) -> str:
         """Return the title of a score with its unit."""

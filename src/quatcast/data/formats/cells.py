@@ -26,6 +26,8 @@ MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a"})
 OTHER_UNITS = ("", "-", "–", "none", "m/s", "m/s²", "m/s^2", "rad/s", "deg/s", "ut", "µt", "g")
 UNITS = frozenset({*UNIT_WORDS, *LENGTHS, *ANGLES, *OTHER_UNITS})
 """Cells of a line of units below the header, in lower case."""
+THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
+"""A number in which a comma may stand after the thousands."""
 SAMPLE = 50
 """Number of lines by which separators are recognised."""
 
@@ -69,6 +71,7 @@ def open_table(path: Path, encoding: str | None = None) -> Rows:
     """Find separators, header and units of a text table."""
     sample = _sample(path, encoding)
     style = _separators(sample)
+    _refuse_thousands(path, sample, style)
     above: list[tuple[int, list[str]]] = []
     comment: tuple[int, str] | None = None
     for number, line in lines_of(path, encoding):
@@ -83,7 +86,12 @@ def open_table(path: Path, encoding: str | None = None) -> Rows:
         if _is_data(cells, style):
             return _begin(path, number, cells, above, comment, style, encoding)
         above.append((number, cells))
-    raise ValueError(f"{path}: expected at least one row of numbers, got none")
+    found = ""
+    if len(above) > 1:
+        number, cells = above[1]
+        texts = ", ".join(repr(clean(cell)[:60]) for cell in cells[:4])
+        found = f"; line {number} has {texts}, while numbers are separated by commas, semicolons, tabs or blanks"
+    raise ValueError(f"{path}: expected at least one row of numbers, got none{found}")
 
 
 def read_rows(path: Path, table: Rows, wanted: list[int], time: int | None) -> Rows:
@@ -223,6 +231,22 @@ def _separators(sample: list[str]) -> FileStyle:
         delimiter = " " if len(last.split()) > 1 else ","
     comma = delimiter != "," and any(re.search(r"\d,\d", line) for line in sample)
     return FileStyle(delimiter, "," if comma else ".")
+
+
+def _refuse_thousands(path: Path, sample: list[str], style: FileStyle) -> None:
+    """Refuse a table in which a comma may be a decimal mark or stand after thousands: 0.1;1,250."""
+    if style.decimal != ",":
+        return
+    cells = [
+        cell.strip(' "') for line in sample for cell in (line.split(style.delimiter) if style.delimiter else [line])
+    ]
+    marked = [cell for cell in cells if re.fullmatch(r"[+-]?\d+,\d+", cell)]
+    points = any(re.fullmatch(r"[+-]?\d*\.\d+", cell) for cell in cells)
+    if points and marked and all(re.fullmatch(THOUSANDS, cell) for cell in marked):
+        raise ValueError(
+            f"{path}: expected one decimal mark, got decimal points and commas that may stand after thousands, such as "
+            f"{marked[0]!r}; write the numbers without commas, or with the same mark in all columns"
+        )
 
 
 def split_line(path: Path, number: int, line: str, delimiter: str) -> list[str]:

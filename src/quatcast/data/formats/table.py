@@ -58,14 +58,15 @@ def read(path: Path, options: Options) -> Contents:
     if (clock := times if times is not None else frames) is not None:
         key = time if time is not None else frame or 0
         refuse_long(path, rows, clock, key, [i for i in range(len(names)) if i not in at and i != time])
+    count = None
     if times is None and frame is not None and frames is not None and options.rate is not None:
-        times = _count(frames, names[frame], options.rate, notes)
+        times = count = _count(frames, names[frame], options.rate, notes)
     tracks = []
     for group in groups:
         values = rows.values[:, [at[i] for i in group.at]]
         tracks.append(_track(path, group, values, rows, options, notes))
     place = f"column {time + 1} ({names[time]})" if time is not None else ""
-    return Contents(path, tracks, times, rows.lines, place, None, style, notes)
+    return Contents(path, tracks, times, rows.lines, place, None, style, notes, counted=count is not None)
 
 
 def _plan(

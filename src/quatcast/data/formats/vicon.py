@@ -59,7 +59,8 @@ def read(path: Path, options: Options) -> Contents:
         name = clean(markers[i])
         tracks.append(Track(name, "position", values[:, at], tuple(f"{name}.{a}" for a in "xyz"), at, unit))
     notes.append(f"times are counted from the frames at {frequency:g} Hz")
-    return Contents(path, tracks, (values[:, 0] - values[0, 0]) / frequency, lines, rate=frequency, notes=notes)
+    times = (values[:, 0] - values[0, 0]) / frequency
+    return Contents(path, tracks, times, lines, rate=frequency, notes=notes, counted=True)
 
 
 def _sections(path: Path, options: Options) -> Iterator[tuple[str, Iterator[Row]]]:

@@ -83,7 +83,7 @@ def recordings(summary: Summary, labels: Labels, horizon: float) -> Table:
     tested = _tested(summary, labels)
     columns = (Column("Recording", words=True), Column("Group", words=True), *map(Column, tested))
     rows = []
-    for name, group, _ in summary.recordings:
+    for name, group, *_ in summary.recordings:
         means = [summary.of_recording(labels, horizon, predictor, name) for predictor in tested]
         best = min((mean.mean for mean in means if mean and not math.isnan(mean.mean)), default=math.nan)
         rows.append((name, group, *(estimate_cell(mean, summary.decimals(), best) for mean in means)))

@@ -64,7 +64,7 @@ class Material:
     @cached_property
     def summary(self) -> Summary:
         """The summary of the test over all recordings, whatever their units."""
-        infos = [RecordingInfo(r.name, r.group, error_unit(r)) for r in self.about.recordings]
+        infos = [RecordingInfo(r.name, r.group, error_unit(r), len(r.channels)) for r in self.about.recordings]
         return Summary(self.results, infos)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from quatcast.data import Recording, find_source, read_all, sources
 from quatcast.evaluation.protocol import CUT
 
-SUFFIXES = frozenset({".csv", ".tsv", ".txt", ".c3d", ".xdf", ".mha", ".mhd", ".trc"})
+SUFFIXES = frozenset({".csv", ".tsv", ".txt", ".c3d", ".xdf", ".mha", ".mhd", ".nrrd", ".trc"})
 """Suffixes of the files of a folder that are recordings."""
 
 
@@ -63,14 +63,24 @@ def load(
     'deep'
     """
     reading = reading or {}
+    used: set[str] = set()
     if isinstance(data, str) and is_source(data):
         if reading:
             raise ValueError(f"{next(iter(reading))}: applies to files only, got the data source {data!r}")
         loaded = find_source(data).load(data_dir=data_dir, progress=progress)
+        used |= {name for recording in loaded for name in recording.channels}
         found = [(recording.name, _select(recording, channels)) for recording in loaded]
     else:
         files = [data] if isinstance(data, str) else data
-        found = [(file, recording) for file in files for recording in _read(file, rates or {}, channels, reading)]
+        found = [(file, recording) for file in files for recording in _read(file, rates or {}, channels, reading, used)]
+        _check_patterns("rates", rates or {}, [(file,) for file in files])
+    for name in channels or []:
+        if name not in used:
+            raise ValueError(f"channels: expected channels of the recordings, got {name!r}, which none of them has")
+    if channels is None:  # otherwise a unit may be that of a channel that was not chosen
+        _check_patterns("units", units or {}, [(file, *recording.channels) for file, recording in found])
+    patterns = [pattern for group in (groups or {}).values() for pattern in group]
+    _check_patterns("groups", patterns, [(file, recording.name) for file, recording in found])
     found = [(file, _with_units(file, recording, units or {})) for file, recording in found]
     if groups:
         found = [(file, replace(recording, group=_group(file, recording, groups))) for file, recording in found]
@@ -193,8 +203,13 @@ def first_samples(recording: Recording, count: int) -> Recording:
 
 
 def _read(
-    file: str, rates: Mapping[str, float], channels: Sequence[str] | None, reading: Mapping[str, Any]
+    file: str,
+    rates: Mapping[str, float],
+    channels: Sequence[str] | None,
+    reading: Mapping[str, Any],
+    used: set[str],
 ) -> list[Recording]:
+    """Read a file, and add to `used` those of the channels that it has."""
     if not Path(file).is_file():
         names = ", ".join(source.name for source in sources())
         raise ValueError(f"data: expected a source ({names}) or a file; there is no file {file!r}")
@@ -205,7 +220,9 @@ def _read(
     wanted = list(channels)
     while True:
         try:
-            return read_all(file, **{"rate": rate, **reading, "channels": wanted})
+            found = read_all(file, **{"rate": rate, **reading, "channels": wanted})
+            used |= {*wanted}
+            return found
         except ValueError as error:
             unknown = [
                 name for name in wanted if str(error).startswith("channels: ") and str(error).endswith(repr(name))
@@ -213,6 +230,16 @@ def _read(
             if not unknown or len(wanted) == 1:
                 raise
             wanted.remove(unknown[0])
+
+
+def _check_patterns(setting: str, patterns: Iterable[str], names: Sequence[tuple[str, ...]]) -> None:
+    """Refuse a pattern that matches neither a file nor another name; it has a typing error."""
+    for pattern in patterns:
+        if pattern != "*" and not any(
+            matches(pattern, file) or any(fnmatch(other, pattern) for other in others) for file, *others in names
+        ):
+            what = "a file or a channel" if setting == "units" else "a file"
+            raise ValueError(f"{setting}: expected patterns that match {what}, got {pattern!r}, which matches none")
 
 
 def _select(recording: Recording, channels: Sequence[str] | None) -> Recording:

@@ -256,6 +256,10 @@ def _checked_grids(value: Any) -> dict[str, Grid]:
     if not isinstance(value, dict) or not all(isinstance(grid, dict) for grid in value.values()):
         raise ValueError(f"grids: expected a table for each predictor, got {value!r}")
     grids: dict[str, Grid] = {name: {} for name in value}
+    known = [predictor.name for predictor in predictors()]
+    for name in value:
+        if name not in known:
+            raise ValueError(f"grids: expected one of {', '.join(known)}, got {name!r}")
     for name, grid in value.items():
         for key, values in grid.items():
             where = f"grids.{name}.{key}"
@@ -297,6 +301,11 @@ def _files(key: str, value: Any) -> list[str]:
     files = _list(key, value)
     if not all(isinstance(file, str) and file for file in files):
         raise ValueError(f"{key}: expected the name of a source or a list of files, got {value!r}")
+    for file in files:
+        if any("\ud800" <= sign <= "\udfff" for sign in file):
+            raise ValueError(
+                f"{key}: expected names of files in UTF-8, which the store can keep, got {file!r}; rename it"
+            )
     return files
 
 

@@ -142,6 +142,9 @@ class Checkpointable:
         A class that overrides this raises an error if the state does not fit the settings.
         """
 
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # two objects that share buffers would disturb each other
+
     def __getstate__(self) -> dict[str, Any]:
         return {"settings": self.settings()} | ({"state": self.state} if self.begun else {})
 
@@ -172,8 +175,8 @@ class State(Checkpointable):
 
     def mark(self) -> Any:
         """Return the fields as they are."""
-        # Most fields are arrays and numbers; to call a function for each would take most of the time.
         fields = self.__dict__.copy()
+        # Most are arrays and numbers; to call a function for each would take most of the time.
         return fields, {name: _marked(value) for name, value in fields.items() if type(value) not in _IMMUTABLE}
 
     def rewind(self, mark: Any) -> None:

@@ -1,5 +1,6 @@
 """Checkpoints: objects, their classes and devices, and the undoing of a step."""
 
+import copy
 import inspect
 import subprocess
 import sys
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from checkpoint_tools import Holder, Leaf, array_of, forge, round_trip
 
-from quatcast import MCC, QRNN, RLS, Adam, Learner, Replay, checkpoint
+from quatcast import MCC, QRNN, RLS, Adam, Forecaster, Guarded, Learner, Replay, checkpoint
 from quatcast.checkpoint import Checkpointable
+from quatcast.data import simulated
 from quatcast.safety.gate import Gate
 from quatcast.testing import fingerprint
 
@@ -165,3 +167,17 @@ def test_rewinding_to_a_mark_before_the_beginning_takes_the_state_away():
     learner.update([1.0], [2.0])
     learner.rewind(mark)
     assert not learner.begun
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_a_copy_and_its_original_do_not_disturb_each_other(duplicate):
+    x = simulated(seconds=9)[1].positions
+    original, other = (Guarded(Forecaster(RLS(), horizon=2, lags=3, train=30), rate=10.0) for _ in range(2))
+    for row in x[:50]:
+        original.update(row)
+        other.update(row)
+    copied = duplicate(original)
+    for row in x[50:]:
+        expected = other.update(row).position
+        np.testing.assert_array_equal(copied.update(row).position, expected)
+        np.testing.assert_array_equal(original.update(row).position, expected)

@@ -6,7 +6,6 @@ The classes here check what users pass in and convert between public arrays and 
 
 from __future__ import annotations
 
-import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -233,10 +232,6 @@ class Learner(Checkpointable, ABC):
         expected = (self.runs, *target.shape) if self.runs else target.shape
         if any(output.shape != expected for output in outputs):
             raise ValueError(f"the output has shape {outputs[0].shape}, expected {expected}")
-
-    def __copy__(self) -> Self:
-        # A shallow copy would share arrays that one of the two may replace, and buffers that both would write to.
-        return copy.deepcopy(self)
 
     @property
     def runs(self) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
 from collections.abc import Callable
 
@@ -129,3 +130,30 @@ def test_backoff_grows_to_its_limit_and_begins_again() -> None:
     assert all(2.5 <= delay <= 5.0 for delay in delays[5:])
     backoff.reset()
     assert backoff.next() <= 0.2
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "igtl", "ws"])
+def test_connections_that_have_ended_leave_nothing_behind(scheme: str) -> None:
+    """Of hundreds of clients that connect, send rubbish and go, no transport, task or counter by client is kept."""
+
+    async def main() -> tuple[int, int]:
+        async with open_source(f"{scheme}://127.0.0.1:0?listen", "s") as source:
+            address = source.address  # type: ignore[attr-defined]
+
+            async def visit(times: int) -> int:
+                for _ in range(times):
+                    reader, writer = await asyncio.open_connection(*address)
+                    writer.write(b"GET / HTTP/1.1\r\n" + bytes(100) + b"\n")
+                    writer.write_eof()
+                    await asyncio.gather(reader.read(), return_exceptions=True)
+                    writer.close()
+                await asyncio.sleep(0.1)
+                del reader, writer
+                gc.collect()
+                return len(gc.get_objects())
+
+            await visit(20)
+            return await visit(20), await visit(200)
+
+    few, many = asyncio.run(main())
+    assert many - few < 100

@@ -22,7 +22,7 @@ from quatcast.live.clock import now
 from quatcast.live.coordinates import fitted
 from quatcast.live.done import Summary
 from quatcast.live.frames import ForecastFrame, Frame
-from quatcast.live.garbage import Garbage
+from quatcast.live.garbage import OVERDUE, Garbage
 from quatcast.live.grid import GridSample
 from quatcast.live.helpers import run_with_helpers
 from quatcast.live.hold import HOLD, hold_after
@@ -295,8 +295,7 @@ class Service:
             self.metrics.count("samples_unlearnt", stream=self._stream)
         if self.session is not None:
             self.session.record_forecast(made, number, limit, late=late, unsent=not send, unlearnt=not learnt)
-        if self.source.realtime:
-            self._garbage.collect_if_due()
+        self._garbage.collect_if_due()
 
     async def _may_learn(self, frame: Frame) -> bool:
         """Return whether to learn; if other streams learn, wait for a turn until the next sample has arrived."""
@@ -371,6 +370,7 @@ class Service:
         """Flush the journal and publish counters once per second."""
         while True:
             await asyncio.sleep(TENDED)
+            self._garbage.collect_if_due(after=OVERDUE)
             if self.session is not None:
                 await self.session.tend()
                 self.metrics.gauge("journal_failing", self.session.journal.failing, stream=self._stream)

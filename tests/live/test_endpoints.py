@@ -67,8 +67,8 @@ def test_openigtlink_has_addresses_instead_of_a_token() -> None:
             "tcp://127.0.0.1:5?dimension=3",
             "expected the options dimensions, stream, check, listen, token, allow, got 'dimension'",
         ),
-        ("tcp://127.0.0.1:5?dimensions=0", "dimensions: expected a number from 1 to 16, got '0'"),
-        ("tcp://127.0.0.1:5?dimensions=x", "dimensions: expected a number from 1 to 16, got 'x'"),
+        ("tcp://127.0.0.1:5?dimensions=0", "dimensions: expected a whole number from 1 to 16, got '0'"),
+        ("tcp://127.0.0.1:5?dimensions=x", "dimensions: expected a whole number from 1 to 16, got 'x'"),
         ("tcp://127.0.0.1:5?token=short", r"token: expected at least 16 letters, digits or characters of -\._~, got 5"),
         ("tcp://127.0.0.1:5?token=semicolons;end;cookies", "got 22 characters, others among them"),
         ("tcp://127.0.0.1:5?allow=tracker", "allow: expected IP addresses"),
@@ -85,8 +85,26 @@ def test_wrong_urls_say_what_is_expected(url: str, part: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "option"),
+    [
+        *(
+            (f"{begin}dimensions=2.5", "dimensions")
+            for begin in ("tcp://127.0.0.1:5?", "udp://127.0.0.1:5?", "stdin:?")
+        ),
+        *((f"{begin}dimensions=2.5", "dimensions") for begin in ("ws://127.0.0.1:5?", "file:walk.csv?")),
+        ("simulated:?person=2.5", "person"),
+        ("simulated:?seed=0.5", "seed"),
+    ],
+)
+def test_whole_numbers_are_not_rounded(url: str, option: str) -> None:
+    with pytest.raises(ValueError, match=rf"^\w+, {option}: expected a whole number .*, got '\d\.5'$"):
+        open_source(url, "s")
+
+
+@pytest.mark.parametrize(
     ("url", "part"),
     [
+        ("igtl://127.0.0.1?version=1.5", "igtl, version: expected a whole number from 1 to 3, got '1.5'"),
         ("igtl://127.0.0.1?message=IMAGE", "message: expected TRANSFORM, POSITION or QTDATA"),
         ("igtl://127.0.0.1?suffix=ThirteenChars", "suffix: expected at most 12"),
         ("udp://127.0.0.1:5?listen", "expected the options token, allow, got 'listen'"),

@@ -61,7 +61,9 @@ def test_standard_input_that_goes_on_after_the_service_leaves_nothing_behind(lin
 
 @pytest.mark.parametrize("dimensions", ["0", "17", "20"])
 def test_standard_input_refuses_impossible_dimensions(dimensions: str) -> None:
-    with pytest.raises(ValueError, match=rf"stdin, dimensions: expected a number from 1 to 16, got '{dimensions}'"):
+    with pytest.raises(
+        ValueError, match=rf"stdin, dimensions: expected a whole number from 1 to 16, got '{dimensions}'"
+    ):
         open_source(f"stdin:?dimensions={dimensions}", "chest")
 
 

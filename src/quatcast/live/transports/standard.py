@@ -21,8 +21,8 @@ from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.settings import LiveSettings
 from quatcast.live.transports.base import Sink, register_transport
-from quatcast.live.transports.files import parse_options
 from quatcast.live.transports.lines import LineReader, LineRules, TextSource
+from quatcast.live.transports.options import parse_options
 
 WAITING = 1024
 """Number of samples or forecasts that wait at most."""
@@ -179,7 +179,7 @@ class StdoutSink(Sink):
 
 
 def _source(parts: SplitResult, stream: str) -> StdinSource:
-    options = parse_options(parts, dimensions=0.0, speed=1.0)
+    options = parse_options(parts, dimensions=0, speed=1.0)
     return StdinSource(stream, int(options["dimensions"]), options["speed"])
 
 

@@ -37,6 +37,32 @@ def test_repeated_holds_are_for_one_horizon_after_the_present(monkeypatch: pytes
     assert [one.target_time - one.sent_time for one in holds] == pytest.approx([0.5] * len(holds))
 
 
+def test_service_that_is_cancelled_from_outside_is_cancelled(tmp_path: Path) -> None:
+    """A program that gives up a service, for example after a time limit, does not take its end for a regular one."""
+    session = Session(tmp_path, SETTINGS, print)
+
+    async def give_up() -> None:
+        async with asyncio.timeout(0.3):
+            await service(Given([frame(0, rate=20.0), 8.0]), [], session=session).run()
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(give_up())
+    assert checkpoints(tmp_path)[0][0] == 1
+
+
+def test_service_that_is_stopped_ends_regularly() -> None:
+    running = service(Given([frame(0, rate=20.0), lambda: running.stop(), 8.0]), [])
+    assert asyncio.run(running.run()).frames == 1
+
+
+def test_error_of_the_source_is_that_of_the_service() -> None:
+    def fail() -> None:
+        raise OSError("the device is gone")
+
+    with pytest.raises(OSError, match="the device is gone"):
+        asyncio.run(service(Given([frame(0, rate=20.0), fail]), []).run())
+
+
 def test_sink_that_fails_during_silence_ends_the_service_with_a_checkpoint(tmp_path: Path) -> None:
     """Without its watch a service would be silent instead of sending hold: it ends with an error, and continues."""
 

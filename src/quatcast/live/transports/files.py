@@ -108,11 +108,16 @@ class PlayedSource(Source):
             elif self.ordered and (last.sequence is None or number > last.sequence):
                 break
         if last is not None:
-            name = f"at {last.received:.6f} s" if last.sequence is None else f"number {last.sequence}"
-            raise ValueError(
-                f"source: the recording does not hold the last sample of the session ({name}), after which it would "
-                "continue; give the recording with which the session was begun, or another folder"
-            )
+            raise not_held(last)
+
+
+def not_held(last: Frame) -> ValueError:
+    """Return the error for a recording without the frame after which a session would continue."""
+    name = f"at {last.received:.6f} s" if last.sequence is None else f"number {last.sequence}"
+    return ValueError(
+        f"source: the recording does not hold the last sample of the session ({name}), after which it would continue; "
+        "give the recording with which the session was begun, or another folder"
+    )
 
 
 def _is_same(last: Frame, frame: Frame, number: int) -> bool:

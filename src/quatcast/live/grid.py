@@ -170,9 +170,11 @@ class Grid(State):
             return Taken(self._begin(time, frame), event="")
         if frame.values.shape != self.values.shape:
             return self._drop("shape")
-        if self.base == "received":
+        if self.base == "received" and self.before is not None:
+            if self.before - time > STEP:
+                return self._restart(time, frame, f"the clock of this machine went back by {self.before - time:.3g} s")
             # Times of arrival say nothing about the order of frames that arrive together.
-            time = max(time, np.nextafter(self.before, np.inf)) if self.before is not None else time
+            time = max(time, np.nextafter(self.before, np.inf))
         if self._repeated(time, frame.sequence):
             return self._drop("duplicate")
         ahead = self.clock.local(time) - frame.received
@@ -225,6 +227,9 @@ class Grid(State):
         """Begin anew after a step of a clock; the forecaster is told by missing samples."""
         self._count("steps")
         gap = self._missing()
+        if self.told - frame.received > FILLED + self.period:
+            # The clock of this machine was set back, so that times cannot stay in order.
+            self.told = -np.inf
         return Taken(gap + self._begin(time, frame), event=f"{event}: a new segment begins")
 
     def _remember(self, time: float, sequence: int | None) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from quatcast.checkpoint import State
 from quatcast.live.clock import DeviceClock
+from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import Frame
 from quatcast.safety.status import UNIT_QUATERNIONS
 from quatcast.typing import Floats
@@ -195,12 +196,16 @@ class Grid(State):
         return self._drop("untimed") if time is None else self._restart(time, frame, event)
 
     def time_of(self, frame: Frame) -> float | None:
-        """Return the time of a frame on the clock that the grid follows, or None if the frame does not have it."""
-        if self.base == "device":
-            return frame.device_time
+        """Return the time of a frame on the clock that the grid follows, or None if the frame does not have it.
+
+        A time of which the numbers of the machine cannot hold a part of a period is none: the grid would not advance.
+        """
+        if self.base == "received":
+            return frame.received
+        time = frame.device_time
         if self.base == "sequence":
-            return None if frame.sequence is None else frame.sequence * self.period
-        return frame.received
+            time = None if frame.sequence is None else frame.sequence * self.period
+        return time if time is not None and abs(time) <= MAX_TIME else None
 
     def local(self, time: float) -> float:
         """Return the time of this machine at which something was measured."""

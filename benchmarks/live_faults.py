@@ -22,6 +22,7 @@ import argparse
 import array
 import asyncio
 import fcntl
+import gc
 import logging
 import struct
 import termios
@@ -351,6 +352,7 @@ async def measure(name: str, link: Any, programme: Programme, count: int, seed: 
         rng = np.random.default_rng(seed)
         for start in range(0, 10 * tenth, tenth):
             await programme(link, range(start, start + tenth), rng, tally)
+            gc.collect()  # what waits for a collection is not kept
             memory.append((process.memory_info().rss - before) / 2**20)
         await asyncio.sleep(1.0)
         seconds = time.perf_counter() - began

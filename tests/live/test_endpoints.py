@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
 from collections.abc import Callable
 
@@ -66,8 +67,8 @@ def test_openigtlink_has_addresses_instead_of_a_token() -> None:
             "tcp://127.0.0.1:5?dimension=3",
             "expected the options dimensions, stream, check, listen, token, allow, got 'dimension'",
         ),
-        ("tcp://127.0.0.1:5?dimensions=0", "dimensions: expected a number from 1 to 16, got '0'"),
-        ("tcp://127.0.0.1:5?dimensions=x", "dimensions: expected a number from 1 to 16, got 'x'"),
+        ("tcp://127.0.0.1:5?dimensions=0", "dimensions: expected a whole number from 1 to 16, got '0'"),
+        ("tcp://127.0.0.1:5?dimensions=x", "dimensions: expected a whole number from 1 to 16, got 'x'"),
         ("tcp://127.0.0.1:5?token=short", r"token: expected at least 16 letters, digits or characters of -\._~, got 5"),
         ("tcp://127.0.0.1:5?token=semicolons;end;cookies", "got 22 characters, others among them"),
         ("tcp://127.0.0.1:5?allow=tracker", "allow: expected IP addresses"),
@@ -84,8 +85,26 @@ def test_wrong_urls_say_what_is_expected(url: str, part: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "option"),
+    [
+        *(
+            (f"{begin}dimensions=2.5", "dimensions")
+            for begin in ("tcp://127.0.0.1:5?", "udp://127.0.0.1:5?", "stdin:?")
+        ),
+        *((f"{begin}dimensions=2.5", "dimensions") for begin in ("ws://127.0.0.1:5?", "file:walk.csv?")),
+        ("simulated:?person=2.5", "person"),
+        ("simulated:?seed=0.5", "seed"),
+    ],
+)
+def test_whole_numbers_are_not_rounded(url: str, option: str) -> None:
+    with pytest.raises(ValueError, match=rf"^\w+, {option}: expected a whole number .*, got '\d\.5'$"):
+        open_source(url, "s")
+
+
+@pytest.mark.parametrize(
     ("url", "part"),
     [
+        ("igtl://127.0.0.1?version=1.5", "igtl, version: expected a whole number from 1 to 3, got '1.5'"),
         ("igtl://127.0.0.1?message=IMAGE", "message: expected TRANSFORM, POSITION or QTDATA"),
         ("igtl://127.0.0.1?suffix=ThirteenChars", "suffix: expected at most 12"),
         ("udp://127.0.0.1:5?listen", "expected the options token, allow, got 'listen'"),
@@ -129,3 +148,30 @@ def test_backoff_grows_to_its_limit_and_begins_again() -> None:
     assert all(2.5 <= delay <= 5.0 for delay in delays[5:])
     backoff.reset()
     assert backoff.next() <= 0.2
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "igtl", "ws"])
+def test_connections_that_have_ended_leave_nothing_behind(scheme: str) -> None:
+    """Of hundreds of clients that connect, send rubbish and go, no transport, task or counter by client is kept."""
+
+    async def main() -> tuple[int, int]:
+        async with open_source(f"{scheme}://127.0.0.1:0?listen", "s") as source:
+            address = source.address  # type: ignore[attr-defined]
+
+            async def visit(times: int) -> int:
+                for _ in range(times):
+                    reader, writer = await asyncio.open_connection(*address)
+                    writer.write(b"GET / HTTP/1.1\r\n" + bytes(100) + b"\n")
+                    writer.write_eof()
+                    await asyncio.gather(reader.read(), return_exceptions=True)
+                    writer.close()
+                await asyncio.sleep(0.1)
+                del reader, writer
+                gc.collect()
+                return len(gc.get_objects())
+
+            await visit(20)
+            return await visit(20), await visit(200)
+
+    few, many = asyncio.run(main())
+    assert many - few < 100

@@ -179,6 +179,33 @@ def test_clock_that_goes_back_begins_a_new_segment_after_some_frames(shift: floa
     assert taken[-1].samples[-1].kind == "seen"
 
 
+@pytest.mark.parametrize("base", ["device", "sequence", "received"])
+@pytest.mark.parametrize("shift", [3600.0, 3e7])
+def test_clock_of_this_machine_that_was_set_back_while_the_service_was_down(base: str, shift: float) -> None:
+    """Times of arrival begin again at an earlier time, and samples are given the times of the new clock at once."""
+    grid = Grid(0.1, base)
+    run(grid, [frame(i) for i in range(50)])
+    later = [replace(frame(i), received=frame(i).received - shift) for i in range(50, 80)]
+    taken = [grid.take(one) for one in later]
+    assert "a new segment begins" in taken[0].event
+    assert grid.counts["steps"] == 1
+    assert [len(one.samples) for one in taken] == [11] + [1] * 29
+    for one, sent in zip(taken, later, strict=True):
+        assert one.samples[-1].kind == "seen"
+        assert one.samples[-1].time == pytest.approx(sent.received, abs=0.01)
+
+
+@pytest.mark.parametrize("base", ["device", "sequence"])
+def test_clock_of_this_machine_that_was_set_forward_makes_samples_late_for_two_minutes(base: str) -> None:
+    """As a delay would: the forecasts become hold, until the offset of the earlier clock is forgotten."""
+    grid = Grid(0.1, base)
+    run(grid, [frame(i) for i in range(50)])
+    later = [replace(frame(i), received=frame(i).received + 3600.0) for i in range(50, 1400)]
+    behind = [sent.received - grid.take(sent).samples[-1].time for sent in later]
+    assert behind[0] == pytest.approx(3600.0, abs=0.1)
+    assert behind[1200:] == pytest.approx([0.0] * 150, abs=0.01)
+
+
 def test_single_wrong_time_costs_a_few_frames() -> None:
     grid = Grid(0.1, "device")
     run(grid, [frame(i) for i in range(50)])

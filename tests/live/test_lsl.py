@@ -155,7 +155,7 @@ def test_warning_is_printed(caplog: pytest.LogCaptureFixture) -> None:
     [
         ("lsl://", "expected the name of a stream"),
         ("lsl://Tracker?rate=5", "expected the options dimensions, got 'rate'"),
-        ("lsl://Tracker?dimensions=0", "expected a number from 1 to 16"),
+        ("lsl://Tracker?dimensions=0", "expected a whole number from 1 to 16"),
     ],
 )
 def test_wrong_urls(url: str, part: str) -> None:

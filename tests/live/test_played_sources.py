@@ -61,7 +61,9 @@ def test_standard_input_that_goes_on_after_the_service_leaves_nothing_behind(lin
 
 @pytest.mark.parametrize("dimensions", ["0", "17", "20"])
 def test_standard_input_refuses_impossible_dimensions(dimensions: str) -> None:
-    with pytest.raises(ValueError, match=rf"stdin, dimensions: expected a number from 1 to 16, got '{dimensions}'"):
+    with pytest.raises(
+        ValueError, match=rf"stdin, dimensions: expected a whole number from 1 to 16, got '{dimensions}'"
+    ):
         open_source(f"stdin:?dimensions={dimensions}", "chest")
 
 
@@ -105,6 +107,39 @@ def test_nothing_is_late_on_standard_input_that_is_not_real_time(
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("60 samples, ")
     assert last.endswith(" forecasts sent, 0 of them hold")
+
+
+@pytest.mark.parametrize(
+    ("content", "rate"),
+    [(LINES, 10), (LINES.replace(b",1,2", b",2"), 10), (LINES, 20)],
+    ids=["timed", "by rate", "resampled"],
+)
+def test_standard_input_continues_after_the_last_sample(
+    content: bytes, rate: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A session that was killed and is given the same lines again has what an undisturbed one has."""
+    monkeypatch.setattr(logging.getLogger("quatcast"), "handlers", [])  # the command sets them
+    monkeypatch.setattr(logging.getLogger("quatcast"), "propagate", False)
+
+    def live(content: bytes, folder: str) -> int:
+        monkeypatch.setattr("sys.stdin", Piped(content))
+        return run(["live", "stdin:?speed=0", "--rate", str(rate), "--record", str(tmp_path / folder)])
+
+    beginning = b"".join(content.splitlines(keepends=True)[:33])
+    assert live(content, "whole") == 0
+    assert live(beginning, "parts") == 0
+    (path,) = (tmp_path / "parts").glob("checkpoint-*")
+    path.unlink()  # as a kill would have left it
+    assert live(content, "parts") == 0
+    assert live(content, "parts") == 0  # nothing is left
+    whole, parts = (list(read_journal(tmp_path / folder)) for folder in ("whole", "parts"))
+    for kind, fields in (("sample", ("n", "t", "received", "p")), ("forecast", ("n", "seq", "t", "p", "radius"))):
+        told = [[[one.get(name) for name in fields] for one in of if one["type"] == kind] for of in (whole, parts)]
+        assert len(told[0]) >= 60
+        assert told[0] == told[1]
+    capsys.readouterr()
+    assert live(b"".join(content.splitlines(keepends=True)[:20]), "parts") == 2
+    assert "the recording does not hold the last sample of the session" in capsys.readouterr().err
 
 
 def test_lines_without_times_need_a_rate_if_they_are_not_real_time() -> None:

@@ -1,8 +1,10 @@
 """What runs beside the samples: holds for silence, counters once per second, and checkpoints."""
 
 import asyncio
+import gc
 import threading
 import time
+import weakref
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from streams import Given, Kept, build_cheap, frame
 
 from quatcast.live.frames import ForecastFrame
+from quatcast.live.garbage import Garbage, only_young
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.service import Service
 from quatcast.live.session import Session, checkpoints
@@ -32,6 +35,32 @@ def test_repeated_holds_are_for_one_horizon_after_the_present(monkeypatch: pytes
     assert len(holds) >= 2
     assert {one.time for one in holds} == {forecast.time}
     assert [one.target_time - one.sent_time for one in holds] == pytest.approx([0.5] * len(holds))
+
+
+def test_service_that_is_cancelled_from_outside_is_cancelled(tmp_path: Path) -> None:
+    """A program that gives up a service, for example after a time limit, does not take its end for a regular one."""
+    session = Session(tmp_path, SETTINGS, print)
+
+    async def give_up() -> None:
+        async with asyncio.timeout(0.3):
+            await service(Given([frame(0, rate=20.0), 8.0]), [], session=session).run()
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(give_up())
+    assert checkpoints(tmp_path)[0][0] == 1
+
+
+def test_service_that_is_stopped_ends_regularly() -> None:
+    running = service(Given([frame(0, rate=20.0), lambda: running.stop(), 8.0]), [])
+    assert asyncio.run(running.run()).frames == 1
+
+
+def test_error_of_the_source_is_that_of_the_service() -> None:
+    def fail() -> None:
+        raise OSError("the device is gone")
+
+    with pytest.raises(OSError, match="the device is gone"):
+        asyncio.run(service(Given([frame(0, rate=20.0), fail]), []).run())
 
 
 def test_sink_that_fails_during_silence_ends_the_service_with_a_checkpoint(tmp_path: Path) -> None:
@@ -66,6 +95,31 @@ def test_thread_that_counts_a_new_kind_does_not_disturb_the_counters(monkeypatch
     asyncio.run(running.run())
     assert running.metrics.value("messages_refused", kind="checksum", stream="chest") == 1
     assert "samples_unchecked" in running.metrics.text()  # comes after them
+
+
+@pytest.mark.parametrize("realtime", [True, False])
+def test_garbage_is_collected_while_no_samples_come(monkeypatch: pytest.MonkeyPatch, realtime: bool) -> None:
+    """Connections that bring no sample leave objects that refer to each other; they must not collect for weeks."""
+    monkeypatch.setattr("quatcast.live.service.TENDED", 0.05)
+    monkeypatch.setattr("quatcast.live.service.OVERDUE", 0.0)
+
+    class Connection:
+        def __init__(self) -> None:
+            self.itself = self
+
+    left: list[weakref.ref[Connection]] = []
+
+    def connect() -> None:
+        left.append(weakref.ref(connection := Connection()))
+        gc.collect(1)  # as if it had lasted for a while: now it is old
+        del connection
+
+    running = service(Given([connect, 0.3, lambda: left.append(left[0])], realtime=realtime), [])
+    running._garbage = Garbage(every=0.1)
+    with only_young():
+        asyncio.run(running.run())
+    assert len(left) == 2
+    assert left[0]() is None
 
 
 def test_failed_checkpoint_is_told_in_the_thread_of_the_service(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Sessions: a run that was interrupted anywhere equals one that was not, bit for bit."""
 
+import asyncio
 import errno
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from itertools import pairwise
@@ -217,6 +219,27 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     assert (run(words), run(["--worker", *words])) == (2, 1)  # the supervisor starts a worker again
     cut(session)
     cut(begin(tmp_path)[0])
+
+
+def test_one_process_at_a_time_after_the_folder_was_removed(tmp_path: Path) -> None:
+    """The folder that is made again is held again; if another process was faster, that is told once."""
+    folder = tmp_path / "session"
+    session, _, told = begin(folder)
+    shutil.rmtree(folder)
+    asyncio.run(session.tend())
+    with pytest.raises(BlockingIOError, match="another process writes this session"):
+        begin(folder)
+    shutil.rmtree(folder)
+    other, _, _ = begin(folder)
+    asyncio.run(session.tend())
+    asyncio.run(session.tend())
+    assert [text for text in told if "another process writes this session" in text] == [told[-1]]
+    cut(other)
+    asyncio.run(session.tend())
+    with pytest.raises(BlockingIOError, match="another process writes this session"):
+        begin(folder)
+    cut(session)
+    cut(begin(folder)[0])
 
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:

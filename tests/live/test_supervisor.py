@@ -38,6 +38,11 @@ SOURCE = {"source": "simulated:"}
             "a different record per stream",
         ),
         (
+            {"streams": {"a": {**SOURCE, "record": "x"}, "b": {**SOURCE, "record": "./y/../x/"}}},
+            "a different record per stream",
+        ),
+        ({"streams": {"a": {**SOURCE, "record": ""}}}, "streams.a.record: expected a folder, got ''"),
+        (
             {"streams": {"a": {**SOURCE, "port": 80}, "b": {**SOURCE, "port": 80}}},
             "a different port per stream, got 80",
         ),

@@ -107,3 +107,16 @@ def test_rate_is_detected_from_the_frames_that_are_numbered() -> None:
     frames[20] = replace(frames[20], sequence=None)
     assert base_of(frames) == "sequence"
     assert np.diff(times_of(frames, "sequence"))[0] == pytest.approx(0.1, rel=0.01)
+
+
+@pytest.mark.parametrize("rate", [None, 10.0])
+@pytest.mark.parametrize("first", [0, 1_763_226_000_120_000_000, 2**63 - 100])
+def test_numbers_that_are_no_counts_do_not_stop_the_grid(rate: float | None, first: int) -> None:
+    """Beside 2⁶⁰ a period is nothing, and a grid that followed such numbers would never arrive."""
+    pipeline = Pipeline(LiveSettings(stream="chest", horizon=(0.5,), rate=rate), build_cheap)
+    taken = [pipeline.take(replace(frame(i), device_time=None, sequence=first + i)) for i in range(40)]
+    dropped = [pipeline.take(replace(frame(40), device_time=None, sequence=2**63 - 1)).dropped for _ in range(3)]
+    assert sum(len(one.samples) for one in taken) == 40
+    events = [one.event for one in taken if one.event]
+    too_large = ["the sequence number is too large, so that times of arrival are used instead"]
+    assert (events, dropped[0]) == (([], "untimed") if first == 0 else (too_large, ""))

@@ -15,6 +15,7 @@ import numpy as np
 
 from quatcast.checkpoint import State
 from quatcast.live.clock import DeviceClock
+from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import Frame
 from quatcast.safety.status import UNIT_QUATERNIONS
 from quatcast.typing import Floats
@@ -170,9 +171,11 @@ class Grid(State):
             return Taken(self._begin(time, frame), event="")
         if frame.values.shape != self.values.shape:
             return self._drop("shape")
-        if self.base == "received":
+        if self.base == "received" and self.before is not None:
+            if self.before - time > STEP:
+                return self._restart(time, frame, f"the clock of this machine went back by {self.before - time:.3g} s")
             # Times of arrival say nothing about the order of frames that arrive together.
-            time = max(time, np.nextafter(self.before, np.inf)) if self.before is not None else time
+            time = max(time, np.nextafter(self.before, np.inf))
         if self._repeated(time, frame.sequence):
             return self._drop("duplicate")
         ahead = self.clock.local(time) - frame.received
@@ -193,12 +196,16 @@ class Grid(State):
         return self._drop("untimed") if time is None else self._restart(time, frame, event)
 
     def time_of(self, frame: Frame) -> float | None:
-        """Return the time of a frame on the clock that the grid follows, or None if the frame does not have it."""
-        if self.base == "device":
-            return frame.device_time
+        """Return the time of a frame on the clock that the grid follows, or None if the frame does not have it.
+
+        A time of which the numbers of the machine cannot hold a part of a period is none: the grid would not advance.
+        """
+        if self.base == "received":
+            return frame.received
+        time = frame.device_time
         if self.base == "sequence":
-            return None if frame.sequence is None else frame.sequence * self.period
-        return frame.received
+            time = None if frame.sequence is None else frame.sequence * self.period
+        return time if time is not None and abs(time) <= MAX_TIME else None
 
     def local(self, time: float) -> float:
         """Return the time of this machine at which something was measured."""
@@ -225,6 +232,9 @@ class Grid(State):
         """Begin anew after a step of a clock; the forecaster is told by missing samples."""
         self._count("steps")
         gap = self._missing()
+        if self.told - frame.received > FILLED + self.period:
+            # The clock of this machine was set back, so that times cannot stay in order.
+            self.told = -np.inf
         return Taken(gap + self._begin(time, frame), event=f"{event}: a new segment begins")
 
     def _remember(self, time: float, sequence: int | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 
 async def run_with_helpers(
@@ -25,6 +24,8 @@ async def run_with_helpers(
     ------
     RuntimeError
         If a helper has failed.
+    asyncio.CancelledError
+        If the caller is cancelled, and not only the task.
 
     Examples
     --------
@@ -40,16 +41,18 @@ async def run_with_helpers(
     """
     failed: list[asyncio.Task[None]] = []
     try:
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait([main, *helpers], return_when=asyncio.FIRST_COMPLETED)
-            failed = [helper for helper in helpers if helper.done()]
-            if failed:
-                stop()
-            await main
+        # Unlike `await main`, this tells the end of the task from the end of the one that waits for it.
+        await asyncio.wait([main, *helpers], return_when=asyncio.FIRST_COMPLETED)
+        failed = [helper for helper in helpers if helper.done()]
+        if failed:
+            stop()
+        await asyncio.wait([main])
     finally:
         for task in (main, *helpers):
             task.cancel()
         await asyncio.gather(main, *helpers, return_exceptions=True)
+    if not main.cancelled():
+        main.result()
     for helper in failed:
         error = helper.exception()
         raise RuntimeError(f"{helper.get_name()} failed: {error!r}") from error

@@ -243,7 +243,7 @@ class Journal:
 
     def retry(self) -> None:
         """Check that the file is still there, and write what has been waiting; called about once per second."""
-        if self._descriptor is not None and not self._in_place():
+        if self._descriptor is not None and self.path is not None and not is_in_place(self._descriptor, self.path):
             self.trouble(f"the file {self.path} is gone: a new one is begun, and a checkpoint is needed")
             self.interrupted = True
             self._close_file()
@@ -261,16 +261,6 @@ class Journal:
     def _ensure_open(self) -> None:
         if self._descriptor is None:
             self._open()
-
-    def _in_place(self) -> bool:
-        """Return whether the file that is written is the one that the folder shows."""
-        assert self._descriptor is not None
-        assert self.path is not None
-        try:
-            shown, written = os.stat(self.path), os.fstat(self._descriptor)
-        except OSError:
-            return False
-        return (shown.st_dev, shown.st_ino) == (written.st_dev, written.st_ino)
 
     def sync(self) -> None:
         """Flush to the disk, earlier files first; may run in a thread."""
@@ -304,6 +294,15 @@ class Journal:
             self.retry()
         self._close_file()
         self.sync()
+
+
+def is_in_place(descriptor: int, path: Path) -> bool:
+    """Return whether an open file is the one that its folder shows."""
+    try:
+        shown, opened = os.stat(path), os.fstat(descriptor)
+    except OSError:
+        return False
+    return (shown.st_dev, shown.st_ino) == (opened.st_dev, opened.st_ino)
 
 
 def _flush_and_close(descriptor: int) -> None:

@@ -6,10 +6,11 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from quatcast.engine.threads import one_thread
 from quatcast.live import systemd
@@ -135,16 +136,18 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
         told.append(service.tell)
         if plan.view is not None and feed is not None:
             say(f"View: {await _open_view(stack, feed, metrics, plan.view)}")
-        # A URL may hold a token after its question mark.
-        say(f"Waiting for samples from {plan.source.partition('?')[0]}; Ctrl-C ends")
-        _stop_on_signals(service)
+
+        def opened() -> None:
+            # A URL may hold a token after its question mark.
+            say(f"Waiting for samples from {plan.source.partition('?')[0]}; Ctrl-C ends")
+            systemd.notify("READY=1")
+
         beating = asyncio.create_task(systemd.signs_of_life())
-        systemd.notify("READY=1")
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
         try:
-            with only_young(), one_thread():
-                return await service.run()
+            with _stopped_by_signals(service), only_young(), one_thread():
+                return await service.run(opened)
         finally:
             systemd.notify("STOPPING=1")
             sys.setswitchinterval(before)
@@ -171,11 +174,20 @@ async def _open_view(stack: AsyncExitStack, feed: ViewFeed, metrics: Metrics, ad
     return view.url
 
 
-def _stop_on_signals(service: Service) -> None:
+@contextmanager
+def _stopped_by_signals(service: Service) -> Iterator[None]:
     """Let SIGTERM and SIGINT end the service after the present sample, with a checkpoint."""
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        try:
-            loop.add_signal_handler(name, service.stop)
-        except (NotImplementedError, ValueError, RuntimeError):  # on Windows, and outside the main thread
-            return
+    loop, before = asyncio.get_running_loop(), dict[signal.Signals, Any]()
+    try:
+        for name in (signal.SIGTERM, signal.SIGINT):
+            try:
+                loop.add_signal_handler(name, service.stop)
+            except NotImplementedError:  # on Windows
+                before[name] = signal.signal(name, lambda *_: loop.call_soon_threadsafe(service.stop))
+    except (ValueError, RuntimeError):  # outside the main thread
+        pass
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -20,9 +20,10 @@ from typing import Any
 from quatcast.data.wording import counted
 from quatcast.live.clock import now
 from quatcast.live.coordinates import fitted
+from quatcast.live.counters import Counters
 from quatcast.live.done import Summary
 from quatcast.live.frames import ForecastFrame, Frame
-from quatcast.live.garbage import Garbage
+from quatcast.live.garbage import OVERDUE, Garbage
 from quatcast.live.grid import GridSample
 from quatcast.live.helpers import run_with_helpers
 from quatcast.live.hold import HOLD, hold_after
@@ -114,7 +115,7 @@ class Service:
         self._last: ForecastFrame | None = None
         self._saved = time.monotonic()
         self._stream = pipeline.settings.stream
-        self._refused: dict[str, int] = {}
+        self._counters = Counters(self.metrics, self._stream)
         self._first: Frame | None = None
 
     def stop(self) -> None:
@@ -124,8 +125,8 @@ class Service:
         if self._waiting and self._reader is not None:
             self._reader.cancel()
 
-    async def run(self) -> Summary:
-        """Run until the source ends or `stop` is called."""
+    async def run(self, opened: Callable[[], None] = lambda: None) -> Summary:
+        """Run until the source ends or `stop` is called; call `opened` as soon as samples can arrive."""
         try:
             self._recover()
             self._whole = True
@@ -134,6 +135,7 @@ class Service:
                     await stack.enter_async_context(sink)
                 await stack.enter_async_context(self.source)
                 self.metrics.ready(False, "waiting for the first sample")
+                opened()
                 self._reader = asyncio.create_task(self._read())
                 helpers = [asyncio.create_task(self._tend(), name="the journal and the counters")]
                 if self.source.realtime:
@@ -295,8 +297,7 @@ class Service:
             self.metrics.count("samples_unlearnt", stream=self._stream)
         if self.session is not None:
             self.session.record_forecast(made, number, limit, late=late, unsent=not send, unlearnt=not learnt)
-        if self.source.realtime:
-            self._garbage.collect_if_due()
+        self._garbage.collect_if_due()
 
     async def _may_learn(self, frame: Frame) -> bool:
         """Return whether to learn; if other streams learn, wait for a turn until the next sample has arrived."""
@@ -371,17 +372,13 @@ class Service:
         """Flush the journal and publish counters once per second."""
         while True:
             await asyncio.sleep(TENDED)
+            self._garbage.collect_if_due(after=OVERDUE)
             if self.session is not None:
                 await self.session.tend()
                 self.metrics.gauge("journal_failing", self.session.journal.failing, stream=self._stream)
                 self.metrics.gauge("journal_lost_lines", self.session.journal.lost, stream=self._stream)
-            for kind, n in self._all_refused().items():
-                self.metrics.count("messages_refused", n - self._refused.get(kind, 0), kind=kind, stream=self._stream)
-                self._refused[kind] = n
-            self.metrics.gauge("samples_unchecked", self.source.unchecked, stream=self._stream)
-            self.metrics.gauge("forecasts_dropped", sum(sink.dropped for sink in self.sinks), stream=self._stream)
-            for kind, n in self.pipeline.counts.items():
-                self.metrics.gauge("grid", n, kind=kind, stream=self._stream)
+            dropped = sum(sink.dropped for sink in self.sinks)
+            self._counters.publish(self._all_refused(), self.source.unchecked, dropped, self.pipeline.counts)
 
     def _checkpoint_if_due(self) -> None:
         """Begin to write a checkpoint between two samples."""

@@ -25,7 +25,7 @@ from typing import Any
 from quatcast.checkpoint import Snapshot, read
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
-from quatcast.live.journal import ROTATE, Journal, Reading, journal_files, read_file, read_journal
+from quatcast.live.journal import ROTATE, Journal, Reading, is_in_place, journal_files, read_file, read_journal
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.records import event_line, forecast_line, frame_line, read_frames
 from quatcast.live.settings import LiveSettings
@@ -39,6 +39,8 @@ KEPT = 2
 """Number of checkpoints that are kept."""
 VERSION = 1
 """Version of the folder."""
+LOCK = "lock"
+"""Name of the file that the process that writes holds."""
 _CHECKPOINT = re.compile(r"checkpoint-(\d{12})\.quatcast")
 
 
@@ -169,7 +171,7 @@ class Session:
             raise
         self._told: tuple[tuple[str, ...], str] | None = None
         self._saving: asyncio.Task[None] | None = None
-        self.failing = False
+        self.failing = self._contested = False
 
     def _describe(self) -> None:
         """Write the settings, or compare them with those of the session that is there."""
@@ -273,7 +275,24 @@ class Session:
     async def tend(self) -> None:
         """Write what has been waiting and flush to the disk; called about once per second."""
         self.journal.retry()
+        self._hold_again()
         await asyncio.to_thread(self.journal.sync)
+
+    def _hold_again(self) -> None:
+        """Keep other processes out of a folder that was removed and has been made again."""
+        if self._lock is None or is_in_place(self._lock, self.folder / LOCK):
+            return
+        try:
+            lock = _lock(self.folder)
+        except BlockingIOError as error:
+            if not self._contested:
+                self.trouble(f"{error}: the folder was removed, and both write to it now")
+            self._contested = True
+        except OSError:
+            pass  # the journal tells that the folder cannot be written
+        else:
+            os.close(self._lock)
+            self._lock, self._contested = lock, False
 
     @property
     def saving(self) -> bool:
@@ -341,7 +360,7 @@ class Session:
 
 def _lock(folder: Path) -> int:
     """Hold the folder for this process; the system releases it whatever happens to the process."""
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         if fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -107,6 +107,8 @@ def _words(where: str, name: str, key: str, value: Any) -> list[str]:
         raise ValueError(f"{where}, streams.{name}: expected one of {', '.join(OPTIONS)}, got {key!r}")
     if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):  # type: ignore[arg-type]
         raise ValueError(f"{where}, streams.{name}.{key}: got {value!r}, which is of the wrong type")
+    if key == "record" and not value.strip():
+        raise ValueError(f"{where}, streams.{name}.record: expected a folder, got {value!r}")
     option = "--" + key.replace("_", "-")
     if key == "view":
         return [option] if value else []
@@ -128,7 +130,7 @@ def _check_apart(where: str, streams: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse two streams that would write one folder or serve one port."""
     usual = ViewAddress().port
     taken = {
-        "record": [options.get("record") for options in streams.values()],
+        "record": [os.path.abspath(options["record"]) for options in streams.values() if "record" in options],
         "port": [options.get("port", usual if options.get("view") else 0) for options in streams.values()],
     }
     for key, values in taken.items():

@@ -9,11 +9,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import Frame
 
 FEWEST = 3
 """Number of different times that a clock must have shown, if there were as many frames."""
 WORDS = {"device": "device time", "sequence": "sequence number", "received": "times of arrival"}
+
+
+LARGEST = {"device": MAX_TIME, "sequence": 2**40}
+"""Largest times and numbers; a larger number is a time in milliseconds or less, and not a count."""
+
+
+def _usable(value: float | None, largest: float) -> float | None:
+    return value if value is not None and abs(value) <= largest else None
 
 
 def base_of(frames: Sequence[Frame]) -> str:
@@ -26,7 +35,7 @@ def base_of(frames: Sequence[Frame]) -> str:
     ('device', 'sequence')
     """
     for base, name in (("device", "device_time"), ("sequence", "sequence")):
-        times = [getattr(frame, name) for frame in frames]
+        times = [_usable(getattr(frame, name), LARGEST[base]) for frame in frames]
         if times[0] is not None and len(set(times) - {None}) >= min(FEWEST, len(frames)):
             return base
     return "received"
@@ -43,7 +52,9 @@ def passed_over(frames: Sequence[Frame], base: str) -> str:
     given = "device" if frames[0].device_time is not None else "sequence" if frames[0].sequence is not None else base
     if base == given:
         return ""
-    return f"the {WORDS[given]} does not advance, so that {WORDS[base]}{'s' * (base == 'sequence')} are used instead"
+    first = frames[0].device_time if given == "device" else frames[0].sequence
+    why = "is too large" if _usable(first, LARGEST[given]) is None else "does not advance"
+    return f"the {WORDS[given]} {why}, so that {WORDS[base]}{'s' * (base == 'sequence')} are used instead"
 
 
 def times_of(frames: Sequence[Frame], base: str) -> list[float]:

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl
 
-from quatcast.data.text import as_number
 from quatcast.live.protection import check_token, is_loopback
+from quatcast.live.transports.options import read_number
 
 TOKEN_VARIABLE = "QUATCAST_TOKEN"
 """Environment variable with the token, so that it need not be written into a URL."""
@@ -60,12 +60,9 @@ class Endpoint:
         return not self.allow or address.removeprefix("::ffff:") in self.allow
 
     def number(self, name: str, default: float, low: float, high: float) -> float:
-        """Return the value of a numerical option within bounds."""
-        text = self.options.get(name)
-        value = default if text is None else as_number(text)
-        if value is None or not low <= value <= high:
-            raise ValueError(f"{self.scheme}, {name}: expected a number from {low:g} to {high:g}, got {text!r}")
-        return value
+        """Return the value of a numerical option within bounds; a whole number if the default is an integer."""
+        text, whole = self.options.get(name), isinstance(default, int)
+        return default if text is None else read_number(f"{self.scheme}, {name}", text, low, high, whole=whole)
 
 
 @contextmanager

@@ -20,13 +20,12 @@ from typing import Any, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode
 
 from quatcast.data import Recording, read
-from quatcast.data.text import as_number
 from quatcast.live.clock import now
-from quatcast.live.fields import MAX_DIMENSIONS
 from quatcast.live.frames import Frame
 from quatcast.live.journal import Reading, read_file, read_journal
 from quatcast.live.records import read_frames
 from quatcast.live.transports.base import Source, register_transport
+from quatcast.live.transports.options import parse_options
 
 SPACES = {
     "position": ("position", "vector"),
@@ -42,29 +41,6 @@ LISTS = ("channels", "columns", "ignore")
 READING = (*LISTS, "time", "time-unit", "unit", "space", "encoding", "rate", "dimensions")
 """Options of `quatcast.data.read` in a URL, under the names that they have on the command line."""
 _ON_COMMAND_LINE = re.compile(rf"--({'|'.join(READING)}) (?:'([^']*)'|(?=\S))")
-
-
-def parse_options(parts: SplitResult, **defaults: float) -> dict[str, float]:
-    """Return the numerical options of a URL; an unknown one is an error.
-
-    Examples
-    --------
-    >>> from urllib.parse import urlsplit
-    >>> parse_options(urlsplit("file:walk.csv?speed=2"), speed=1.0)
-    {'speed': 2.0}
-    """
-    options = dict(defaults)
-    for name, text in parse_qsl(parts.query, keep_blank_values=True):
-        if name not in defaults:
-            raise ValueError(f"{parts.scheme}: expected the options {', '.join(defaults)}, got {name!r}")
-        number, expected = as_number(text), "a number of at least 0"
-        fits = number is not None and 0 <= number < 1e9
-        if name == "dimensions":
-            fits, expected = number in range(1, MAX_DIMENSIONS + 1), f"a number from 1 to {MAX_DIMENSIONS}"
-        if number is None or not fits:
-            raise ValueError(f"{parts.scheme}, {name}: expected {expected}, got {text!r}")
-        options[name] = number
-    return options
 
 
 class PlayedSource(Source):
@@ -132,11 +108,16 @@ class PlayedSource(Source):
             elif self.ordered and (last.sequence is None or number > last.sequence):
                 break
         if last is not None:
-            name = f"at {last.received:.6f} s" if last.sequence is None else f"number {last.sequence}"
-            raise ValueError(
-                f"source: the recording does not hold the last sample of the session ({name}), after which it would "
-                "continue; give the recording with which the session was begun, or another folder"
-            )
+            raise not_held(last)
+
+
+def not_held(last: Frame) -> ValueError:
+    """Return the error for a recording without the frame after which a session would continue."""
+    name = f"at {last.received:.6f} s" if last.sequence is None else f"number {last.sequence}"
+    return ValueError(
+        f"source: the recording does not hold the last sample of the session ({name}), after which it would continue; "
+        "give the recording with which the session was begun, or another folder"
+    )
 
 
 def _is_same(last: Frame, frame: Frame, number: int) -> bool:
@@ -248,7 +229,7 @@ def _source(parts: SplitResult, stream: str) -> FileSource:
         if name not in ("speed", *READING):
             raise ValueError(f"file: expected the options speed, {', '.join(READING)}, got {name!r}")
     numbers = urlencode([one for one in given if one[0] not in READING or one[0] in ("rate", "dimensions")])
-    options = parse_options(parts._replace(query=numbers), speed=1.0, rate=0.0, dimensions=0.0)
+    options = parse_options(parts._replace(query=numbers), speed=1.0, rate=0.0, dimensions=0)
     rate, dimensions = options["rate"], int(options["dimensions"])
     reading: dict[str, Any] = ({"rate": rate} if rate else {}) | ({"dimensions": dimensions} if dimensions else {})
     for name, value in given:

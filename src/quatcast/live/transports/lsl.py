@@ -22,9 +22,9 @@ from quatcast.live.clock import now
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import ForecastFrame, Frame, FrameError
 from quatcast.live.transports.base import Sink, Source, register_transport, require
-from quatcast.live.transports.files import parse_options
 from quatcast.live.transports.limits import Backoff, Inbox, RateLimit
 from quatcast.live.transports.lsl_layout import Layout, forecast_layout, read_layout
+from quatcast.live.transports.options import parse_options
 from quatcast.safety.status import Status
 from quatcast.typing import Floats
 
@@ -209,7 +209,7 @@ def _name(parts: SplitResult) -> str:
 
 
 def _source(parts: SplitResult, stream: str) -> LslSource:
-    return LslSource(_name(parts), stream, int(parse_options(parts, dimensions=3.0)["dimensions"]))
+    return LslSource(_name(parts), stream, int(parse_options(parts, dimensions=3)["dimensions"]))
 
 
 def _sink(parts: SplitResult, stream: str) -> LslSink:

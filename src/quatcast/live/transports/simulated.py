@@ -15,7 +15,8 @@ import numpy as np
 from quatcast.data.simulation import CHANNELS, RATE, SUBJECTS, subject_positions
 from quatcast.live.frames import Frame
 from quatcast.live.transports.base import register_transport
-from quatcast.live.transports.files import PlayedSource, parse_options
+from quatcast.live.transports.files import PlayedSource
+from quatcast.live.transports.options import parse_options
 from quatcast.typing import Floats
 
 BLOCK = 600.0
@@ -118,7 +119,7 @@ def _source(parts: SplitResult, stream: str) -> SimulatedSource:
         raise ValueError(
             f"simulated: expected no address, as in simulated:?person=2, got {parts.netloc + parts.path!r}"
         )
-    options = parse_options(parts, speed=1.0, person=2.0, seed=0.0, rate=RATE, seconds=0.0, loss=0.0)
+    options = parse_options(parts, speed=1.0, person=2, seed=0, rate=RATE, seconds=0.0, loss=0.0)
     return SimulatedSource(stream, **options)
 
 

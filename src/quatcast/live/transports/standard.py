@@ -1,7 +1,8 @@
 """Standard input and standard output: samples and forecasts as lines, for pipes and for looking at.
 
 ``stdin:`` reads the same lines as TCP, ``stdout:`` writes one forecast per line. ``stdin:?speed=0`` is for lines that
-were measured earlier: they arrive at the times that they say, however fast they are read.
+were measured earlier: they arrive at the times that they say, however fast they are read, and a session that is
+continued skips those that it has taken.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.settings import LiveSettings
 from quatcast.live.transports.base import Sink, register_transport
-from quatcast.live.transports.files import parse_options
+from quatcast.live.transports.files import not_held
 from quatcast.live.transports.lines import LineReader, LineRules, TextSource
+from quatcast.live.transports.options import parse_options
 
 WAITING = 1024
 """Number of samples or forecasts that wait at most."""
@@ -56,6 +58,7 @@ class StdinSource(TextSource):
         self._file = file or sys.stdin.buffer
         self._rules = LineRules(stream, self.refused, dimensions)
         self._reader, self._number = LineReader(self._rules), -1
+        self._last: Frame | None = None
 
     async def __aenter__(self) -> Self:
         """Begin to read."""
@@ -109,7 +112,17 @@ class StdinSource(TextSource):
             self._room.release()
             if isinstance(one, Exception):
                 raise one
-            yield one if self.realtime else self._dated(one)
+            frame = one if self.realtime else self._dated(one)
+            if self._last is None:
+                yield frame
+            elif _moment(frame) == _moment(self._last):
+                self._last = None
+        if self._last is not None:
+            raise not_held(self._last)
+
+    def resume(self, last: Frame) -> None:
+        """Continue after a sample if the lines were measured earlier: they are those with which the session began."""
+        self._last = None if self.realtime else last
 
     def fit(self, settings: LiveSettings) -> None:
         """Use the rate of the settings for lines without times."""
@@ -123,6 +136,10 @@ class StdinSource(TextSource):
             raise ValueError("stdin: expected a time in every line, or --rate, because of speed=0")
         received = self._number / self._rate if frame.device_time is None else frame.device_time
         return replace(frame, received=received)
+
+
+def _moment(frame: Frame) -> tuple[int | None, float | None, float]:
+    return frame.sequence, frame.device_time, frame.received
 
 
 class StdoutSink(Sink):
@@ -179,7 +196,7 @@ class StdoutSink(Sink):
 
 
 def _source(parts: SplitResult, stream: str) -> StdinSource:
-    options = parse_options(parts, dimensions=0.0, speed=1.0)
+    options = parse_options(parts, dimensions=0, speed=1.0)
     return StdinSource(stream, int(options["dimensions"]), options["speed"])
 
 

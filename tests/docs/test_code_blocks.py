@@ -18,6 +18,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import os
+import random
 import re
 import shlex
 import subprocess
@@ -32,6 +33,7 @@ from blocks import PAGES, ROOT, Block, commands, fenced
 from quatcast.checkpoint import Checkpointable
 from quatcast.cli import app, run
 from quatcast.evaluation import CATALOGUE
+from quatcast.testing.learners import steps, undoing
 
 LANGUAGES = {"python", "console", "text", "toml", "json", ""}
 """What a fence may name, beside the directives of MyST in braces. Python is to be called "python", so that it runs."""
@@ -43,6 +45,25 @@ SET_UP = {
 }
 
 RUN_COMMANDS = {"docs/how-to/extend.md", "docs/tutorials/your-own-csv.md"}
+
+
+@pytest.fixture
+def _one_core() -> Iterator[None]:
+    """Let experiments on a page start one worker instead of one per core, which other tests use at the same time."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {random.choice(sorted(before))})
+    yield
+    os.sched_setaffinity(0, before)
+
+
+@pytest.fixture
+def _short_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the learners of a page for as many steps as those of the library; see tests/learners/test_bank.py."""
+    monkeypatch.setattr(steps, "ENDURANCE", 500)
+    monkeypatch.setattr(undoing, "LONG", 150)
 
 
 @pytest.fixture(autouse=True)
@@ -95,6 +116,7 @@ def execute(block: Block, page: str, module: types.ModuleType) -> None:
         exec(compile("\n" * (block.line - 1) + block.text, page, "exec"), module.__dict__)
 
 
+@pytest.mark.usefixtures("_one_core", "_short_checks")
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=name)
 def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run, and doctests show what the page says."""

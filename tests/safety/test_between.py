@@ -15,34 +15,31 @@ def sine(samples=700, period=4.0, noise=0.05):
     return wave + noise * np.random.default_rng(0).normal(size=wave.shape)
 
 
-def covered(forecaster, x, ahead, start=250, learn=lambda t: True):
-    """Share of errors within the radius `ahead` samples later, and the median radius."""
-    inside, radii = [], []
-    made = []
+def covered(forecaster, x, aheads, start=250):
+    """Share of errors within the radius, for each number of samples ahead; the recording is forecast once."""
+    inside = {ahead: [] for ahead in aheads}
     for t, row in enumerate(x):
-        made.append(forecaster.forecast(row).at(ahead / RATE))
-        if learn(t):
-            forecaster.learn()
-    for one, truth in zip(made[start:], x[start + ahead :], strict=False):
-        inside.append(np.linalg.norm(one.position - truth, axis=-1) <= one.radius)
-        radii.append(one.radius)
-    return np.mean(inside), np.median(radii)
+        made = forecaster.forecast(row)
+        for ahead in aheads:
+            if start <= t < len(x) - ahead:
+                one = made.at(ahead / RATE)
+                inside[ahead].append(np.linalg.norm(one.position - x[t + ahead], axis=-1) <= one.radius)
+        forecaster.learn()
+    return {ahead: np.mean(within) for ahead, within in inside.items()}
 
 
-@pytest.mark.parametrize("ahead", [1, 3, 5, 7, 9])
-def test_a_radius_before_the_only_horizon_contains_the_error_of_the_interpolation(ahead):
+def test_a_radius_before_the_only_horizon_contains_the_error_of_the_interpolation():
     """Interpolated over a quarter of the period, a sine is off by many times the radius of the forecast."""
-    share, _ = covered(Guarded(AdaptiveLinear(10), rate=RATE), sine(), ahead)
-    assert share > 0.9
+    shares = covered(Guarded(AdaptiveLinear(10), rate=RATE), sine(), [1, 3, 5, 7, 9])
+    assert min(shares.values()) > 0.9, shares
 
 
 @pytest.mark.parametrize("period", [4.0, 1.0, 0.7])
-@pytest.mark.parametrize("ahead", [1, 3, 5, 11, 15, 19])
-def test_a_radius_between_horizons_holds_anywhere_between_them(period, ahead):
+def test_a_radius_between_horizons_holds_anywhere_between_them(period):
     """Also for waves that pass through the middle of the gap at the right moment."""
     forecaster = Guarded(AdaptiveLinear(20, 24, horizons=[2, 20]), rate=RATE)
-    share, _ = covered(forecaster, sine(period=period), ahead)
-    assert share > 0.9
+    shares = covered(forecaster, sine(period=period), [1, 3, 5, 11, 15, 19])
+    assert min(shares.values()) > 0.9, shares
 
 
 def test_a_gap_of_many_samples_is_compared_at_some_of_them():

@@ -150,7 +150,7 @@ def test_lost_packets_do_not_degrade(truth, plain):
 def test_a_real_shift_is_accepted_within_a_second_and_costs_nothing(warm, truth, clean, size, channels):
     shown = truth.copy()
     shown[BEFORE:, channels] += size
-    errors, _, status, _ = follow(warm, shown, shown, after=350)
+    errors, _, status, _ = follow(warm, shown, shown, after=250)
     assert not (status[10:] == Status.HOLD).any()
     # A shift within the usual range is taken for motion, which inputs contain for some seconds.
     settled = 150 if size < 20.0 else 40

@@ -25,7 +25,7 @@ UNSAVEABLE = ("average", "mixture")
 @pytest.mark.parametrize("name", MEMBERS)
 def test_one_step_can_be_undone_at_any_moment(name):
     """Also when in that step the scaling is fitted, several waiting samples are learnt from, or a buffer is full."""
-    one, other, x, rng = MEMBERS[name](), MEMBERS[name](), walk(90), np.random.default_rng(1)
+    one, other, x, rng = MEMBERS[name](), MEMBERS[name](), walk(60), np.random.default_rng(1)
     one.begin((2, 3))
     other.begin((2, 3))
     for row in x:
@@ -48,13 +48,13 @@ def test_one_step_can_be_undone_at_any_moment(name):
 
 @settings(max_examples=8, deadline=None)
 @given(
-    failures=st.dictionaries(st.integers(0, 59), st.sampled_from(["forecast", "learn"]), min_size=1, max_size=12),
+    failures=st.dictionaries(st.integers(0, 39), st.sampled_from(["forecast", "learn"]), min_size=1, max_size=12),
     place=st.integers(0, 7),
     learn_first=st.booleans(),
     seed=st.integers(0, 99),
 )
 def test_a_member_that_fails_leaves_no_member_half_advanced(failures, place, learn_first, seed):
-    x = walk(60, seed)
+    x = walk(40, seed)
     x[20:23, 1] = np.nan
     mixture = of_all_kinds([Unreliable(HORIZON, failures)], place, learn_first)
     gate = Remembering(rate=10.0)

@@ -11,6 +11,7 @@ from quatcast.forecasting.contract import (
     learn_with,
     mark_of,
     orient_to,
+    ready_with,
     rewind_to,
     satisfies_contract,
 )
@@ -57,6 +58,11 @@ class Combination(OnlineForecaster):
     def _learn(self, limit: int | None) -> None:
         for member in self.members:
             learn_with(member, limit)
+
+    def get_ready(self) -> None:
+        """Let all members get ready for the next sample."""
+        for member in self.members:
+            ready_with(member)
 
     def mark(self) -> Any:
         """Return what `rewind` needs to undo the next step."""

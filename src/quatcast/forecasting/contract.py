@@ -145,6 +145,13 @@ class OnlineForecaster(Checkpointable, ABC):
         """
         self.learn()
 
+    def get_ready(self) -> None:
+        """Read what the next answer will need, without changing anything; by default nothing is done.
+
+        While a service waits for the next sample, other programs drive what the answer needs out of the caches of the
+        processor. A service that knows when the sample is due calls this shortly before.
+        """
+
     def update(self, sample: ArrayLike, observed: ArrayLike | None = None) -> Any:
         """Check the newest sample (channels, dimensions), forecast, and learn from it; begin with the first one.
 
@@ -312,6 +319,12 @@ def learn_with(forecaster: Any, limit: int | None) -> None:
         forecaster.learn()
     else:
         forecaster.learn_some(limit)
+
+
+def ready_with(forecaster: Any) -> None:
+    """Let a forecaster get ready for the next sample, if it knows how."""
+    if hasattr(forecaster, "get_ready"):
+        forecaster.get_ready()
 
 
 def mark_of(forecaster: Any) -> Any:

@@ -219,6 +219,11 @@ class Forecaster(OnlineForecaster):
             # The next answer then needs one step of the learner only.
             self.learner._foresee(list(self.state.inputs))
 
+    def get_ready(self) -> None:
+        """Do what the next answer will do, with the last input in place of the next one, and forget it."""
+        if isinstance(self.state, Tracking) and self.state.inputs and not self.state.waiting:
+            self._predict([*self.state.inputs, self.state.inputs[-1]])
+
     def update(self, sample: ArrayLike, observed: ArrayLike | None = None) -> Floats:
         """Check the newest sample (channels, dimensions), forecast, and learn from it; see `OnlineForecaster`."""
         if self.labels == "lookahead":
@@ -360,11 +365,13 @@ class Forecaster(OnlineForecaster):
 
     def _answer(self) -> Floats:
         """Roll the learner forward over the inputs that it has not learnt from, and forecast."""
-        state = self._tracking
-        if not state.inputs:
-            return self._nothing()
-        ahead = list(state.inputs) if self.learner.recurrent else [state.inputs[-1]]
-        return self._position(state.origins[-1], self.learner._predict(ahead))
+        inputs = self._tracking.inputs
+        return self._predict(list(inputs)) if inputs else self._nothing()
+
+    def _predict(self, inputs: list[Floats]) -> Floats:
+        """Return the forecast after inputs that the learner has not learnt from."""
+        ahead = inputs if self.learner.recurrent else inputs[-1:]
+        return self._position(self._tracking.origins[-1], self.learner._predict(ahead))
 
     def _look_ahead(self, x: Floats, target: Floats) -> tuple[Floats, Floats]:
         """Take in a sample, forecast, and learn from the sample `horizon` later; the forecast and the kernel weight."""

@@ -200,6 +200,11 @@ class Pipeline:
         """Learn from the newest sample, or from at most `limit` of those that are waiting."""
         learn_with(self.forecaster, limit)
 
+    def get_ready(self) -> None:
+        """Get ready for the next sample; nothing that is remembered changes."""
+        if self._forecaster is not None:
+            self._forecaster.get_ready()
+
     def to_frame(self, forecast: Forecast, sample: GridSample, sent: float) -> ForecastFrame:
         """Return a forecast as it is sent: for the first horizon, with those for the others as its path."""
         several = len(self.horizons) > 1

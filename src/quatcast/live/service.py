@@ -30,6 +30,7 @@ from quatcast.live.hold import HOLD, hold_after
 from quatcast.live.metrics import Metrics
 from quatcast.live.pace import Pace, Turns, is_hurried
 from quatcast.live.pipeline import Pipeline
+from quatcast.live.readiness import Readiness
 from quatcast.live.session import Session
 from quatcast.live.transports.base import Sink, Source
 from quatcast.live.unusable import Unusable
@@ -110,6 +111,7 @@ class Service:
         self._reader: asyncio.Task[None] | None = None
         self._coming: asyncio.Task[Frame | None] | None = None
         self._pace, self._garbage, self._unusable = Pace(), Garbage(), Unusable()
+        self._readiness = Readiness(pipeline.get_ready)
         self._heard = self._heard_at = self._virtual = 0.0
         self._silent = self._hurried = False
         self._last: ForecastFrame | None = None
@@ -215,10 +217,15 @@ class Service:
                 if (fit := self._fitted(frame)) is None:
                     continue
                 self._whole = False
+                self._readiness.cancel()
                 await self._take(fit)
                 self._whole = True
                 self._checkpoint_if_due()
+                # Where streams share cores, an answer of another one may need the time.
+                if self.source.realtime and self.turns is None:
+                    self._readiness.expect(self.pipeline.period, now() - fit.received)
         finally:
+            self._readiness.cancel()
             if self._coming is not None:
                 self._coming.cancel()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from quatcast.forecasting.contract import (
     mark_of,
     orient_to,
     positions_of,
+    ready_with,
     rewind_to,
     satisfies_contract,
 )
@@ -258,6 +259,12 @@ class Guarded(OnlineForecaster):
                 self._learn(limit)
             # The next answer then need not wait for it.
             self._next = self.state, self.mark()
+
+    def get_ready(self) -> None:
+        """Let the forecaster get ready for the next sample; an error of it will come with that sample."""
+        if self.begun:
+            with one_thread(), np.errstate(all="ignore"), suppress(*FAILURES):
+                ready_with(self.forecaster)
 
     def update(self, sample: ArrayLike, observed: ArrayLike | None = None, time: float | None = None) -> Forecast:
         """Check the newest sample (channels, coordinates), NaN where missing, forecast, and learn from it.

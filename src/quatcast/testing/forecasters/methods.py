@@ -75,13 +75,14 @@ def begin_begins_anew(make: Make, x: Floats) -> None:
 
 @of_online_forecasters
 def update_is_forecast_and_learn(make: Make, x: Floats) -> None:
-    """Check that `update` gives what `begin`, `forecast` and `learn` give."""
+    """Check that `update` gives what `begin`, `forecast` and `learn` give, and that `get_ready` changes nothing."""
     by_update, by_hand = make(), begun(make, x)
     observed = np.ones(x.shape[1], dtype=bool)
     for t, row in enumerate(x):
         made = np.array(by_update.update(row.tolist()), dtype=float)
         answer = np.array(by_hand.forecast(row.copy(), observed.copy()), dtype=float)
         by_hand.learn()
+        by_hand.get_ready()
         require(
             fingerprint(made) == fingerprint(answer),
             f"update must be forecast and learn, but at sample {t} it gives {made} instead of {answer}",

@@ -21,7 +21,7 @@ run: $(INSTALLED)   ## Compare the predictors on simulated recordings and write 
 	@$(PY) -m quatcast compare --profile quick
 
 test: check      ## Run all checks, doctests and tests
-	$(PY) -m pytest -n auto
+	$(PY) -m pytest -n auto --dist worksteal
 
 check: $(INSTALLED) ## Run only the fast checks: format, lint, types, import layers
 	$(PY) -m ruff format --check .

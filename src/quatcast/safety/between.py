@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -55,6 +56,17 @@ def widened(t: Floats, radii: Floats, between: Floats, asked: Floats) -> Floats:
     return np.asarray(np.where(share < 1, np.maximum(linear, between[i]), linear))
 
 
+@cache
+def _interpolation(knots: tuple[int, ...], gap: int) -> tuple[list[int], slice, Floats]:
+    """Return the samples at which a gap is judged, which knots they depend on, and the weights (samples, knots)."""
+    first, last = knots[gap], knots[gap + 1]
+    inside = np.unique(np.linspace(first + 1, last - 1, min(last - first - 1, SAMPLES)).round().astype(int))
+    near = slice(max(0, gap - 1), gap + 3)
+    # `interpolate` is linear in the points.
+    weights = interpolate(np.array(knots, dtype=float), np.eye(len(knots)), inside.astype(float))
+    return inside.tolist(), near, weights[:, near]
+
+
 @dataclass
 class Between(State):
     """How far forecasts between two horizons, or before the first one, were from the truth.
@@ -96,15 +108,15 @@ class Between(State):
 
     def learn(self) -> None:
         """Learn from the newest samples how well they were forecast by interpolation."""
-        t, radii = np.array(self.knots, dtype=float), self.radii.copy()
+        radii = self.radii.copy()
         for gap, (first, last) in enumerate(pairwise(self.knots)):
             if last - first == 1 or len(self.recent) <= last:
                 continue
-            inside = np.unique(np.linspace(first + 1, last - 1, min(last - first - 1, SAMPLES)).round().astype(int))
-            made = interpolate(t, self.recent[-1 - last][0], inside.astype(float))
+            inside, near, weights = _interpolation(self.knots, gap)
+            made = np.einsum("sk,krd->srd", weights, self.recent[-1 - last][0][near])
             there = [self.recent[m - last - 1] for m in inside]
-            errors = norm(np.stack([knots[0] for knots, _ in there]) - made)
+            errors = norm(np.array([knots[0] for knots, _ in there]) - made)
             # The larger of a number and NaN is the number: rows that were replaced do not count.
-            errors[np.stack([replaced for _, replaced in there])] = np.nan
+            errors[np.array([replaced for _, replaced in there])] = np.nan
             radii[gap] = self.conformals[gap].update(np.fmax.reduce(errors, axis=0))
         self.radii = radii

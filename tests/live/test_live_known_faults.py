@@ -139,8 +139,8 @@ def test_the_command_takes_them_and_says_what_is_wrong(tmp_path, capfd, monkeypa
     capfd.readouterr()
     for options, message in (
         (["--sentinel", "lost"], "--sentinel: expected a number, or several separated by commas, got 'lost'"),
-        (["--sentinel", "1,2"], "sentinels: expected 1, 3 numbers for the space 'position', got [1.0, 2.0]"),
-        (["--valid", "knee=0:1"], "valid: expected a channel of"),
+        (["--sentinel", "1,2"], "--sentinel: expected 1, 3 numbers for the space 'position', got [1.0, 2.0]"),
+        (["--valid", "knee=0:1"], "--valid: expected a channel of"),
     ):
         assert run([*live, *options]) == 2
         told = capfd.readouterr().err.strip().splitlines()[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from quatcast.checkpoint import State
 from quatcast.safety.channels import norm
 from quatcast.safety.conformal import Conformal
-from quatcast.typing import Bools, Floats
+from quatcast.typing import Bools, Counts, Floats
 
 SAMPLES = 10
 """Number of samples between two horizons, at most, at which interpolated forecasts are compared with the truth."""
+Distances = Callable[[Floats, int, Counts], Floats]
+"""Gives distances of points for those in coordinates (n, rows), how many samples ago, and (n,) how many ahead."""
 
 
 def interpolate(t: Floats, x: Floats, asked: Floats) -> Floats:
@@ -53,6 +55,20 @@ def widened(t: Floats, radii: Floats, between: Floats, asked: Floats) -> Floats:
     share = share.reshape(-1, *[1] * (radii.ndim - 1))
     linear = (1 - share) * radii[i] + share * radii[i + 1]
     return np.asarray(np.where(share < 1, np.maximum(linear, between[i]), linear))
+
+
+def moments_between(knots: Sequence[int]) -> list[Counts]:
+    """Return the samples inside each gap between two knots, ten of them if there are more.
+
+    Examples
+    --------
+    >>> moments_between((0, 1, 4))
+    [array([], dtype=int64), array([2, 3])]
+    """
+    return [
+        np.unique(np.linspace(first + 1, last - 1, min(last - first - 1, SAMPLES)).round().astype(np.int64))
+        for first, last in pairwise(knots)
+    ]
 
 
 @dataclass
@@ -94,16 +110,20 @@ class Between(State):
         """Take in a sample (rows, dimensions) and the forecasts (horizons, rows, dimensions) made at it."""
         self.recent.append((np.concatenate([sample[None], path]), replaced.copy()))
 
-    def learn(self) -> None:
-        """Learn from the newest samples how well they were forecast by interpolation."""
+    def learn(self, distances: Distances | None = None) -> None:
+        """Learn from the newest samples how well they were forecast by interpolation.
+
+        `distances` turns errors in coordinates into distances of points, if they differ.
+        """
         t, radii = np.array(self.knots, dtype=float), self.radii.copy()
-        for gap, (first, last) in enumerate(pairwise(self.knots)):
-            if last - first == 1 or len(self.recent) <= last:
+        for gap, (last, inside) in enumerate(zip(self.knots[1:], moments_between(self.knots), strict=True)):
+            if not len(inside) or len(self.recent) <= last:
                 continue
-            inside = np.unique(np.linspace(first + 1, last - 1, min(last - first - 1, SAMPLES)).round().astype(int))
             made = interpolate(t, self.recent[-1 - last][0], inside.astype(float))
             there = [self.recent[m - last - 1] for m in inside]
             errors = norm(np.stack([knots[0] for knots, _ in there]) - made)
+            if distances is not None:
+                errors = distances(errors, last, inside)
             # The larger of a number and NaN is the number: rows that were replaced do not count.
             errors[np.stack([replaced for _, replaced in there])] = np.nan
             radii[gap] = self.conformals[gap].update(np.fmax.reduce(errors, axis=0))

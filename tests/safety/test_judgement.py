@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from quatcast import Forecaster, Guarded, Ridge
+from quatcast import AdaptiveLinear, Forecaster, Guarded, Ridge
 from quatcast.data import simulated
 from quatcast.safety.status import Status
 from quatcast.testing.bursts import with_burst
@@ -92,3 +92,12 @@ def test_the_time_until_the_end_comes_true(name, length):
             )
             found += 1
     assert found >= 3
+
+
+def test_a_body_that_begins_to_move_is_not_degraded_for_ever():
+    """While it rested its radius was zero, and any other is wider than ten times that."""
+    t = np.arange(900) / 10.0
+    x = 8.0 * np.sin(1.5 * np.maximum(t - 40.0, 0.0))[:, None, None] * np.array([1.0, 0.5, -0.3])
+    forecasts = Guarded(AdaptiveLinear(5), rate=10.0).run(x)
+    assert not any("inf" in reason for reason in forecasts.reasons)
+    assert np.mean(forecasts.status[600:] == Status.OK) > 0.95

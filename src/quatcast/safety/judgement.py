@@ -185,7 +185,7 @@ class Judgement(State):
         gain = np.maximum(1.0 / np.maximum(self.seen, 1), 1.0 / (USUALLY * self.rate))
         usual = self.usual_surprise
         clipped = np.where(usual > 0, np.minimum(innovation, CLIP * usual), innovation)
-        usually = usual + gain * (clipped - usual)
+        usually = np.where(usual > 0, usual + gain * (clipped - usual), clipped)
         lately = self.surprise + min(1.0, 1.0 / (AT_ONCE * self.rate)) * (clipped - self.surprise)
         if not every(accepted):
             usually, lately = np.where(accepted, usually, usual), np.where(accepted, lately, self.surprise)
@@ -239,7 +239,8 @@ class Judgement(State):
 
     def _follow_radius(self, radius: Floats) -> None:
         """Let the usual radius follow the radius of forecasts that can be used."""
-        usual = np.where(np.isnan(self.usual_radius), radius, self.usual_radius)
+        # A channel that has rested so far had radii of zero: nothing is usual yet.
+        usual = np.where(self.usual_radius > 0, self.usual_radius, radius)
         followed = usual + (np.minimum(radius, WIDE * usual) - usual) / (USUALLY * self.rate)
         self.usual_radius = np.where(np.isfinite(radius), followed, self.usual_radius)
 
@@ -287,7 +288,7 @@ class Judgement(State):
         return reasons
 
     def _reasons_to_doubt(self, gated: Gated, radius: Floats) -> list[Reason]:
-        wide = radius > WIDE * self.usual_radius
+        wide = (radius > WIDE * self.usual_radius) & (self.usual_radius > 0)
         self.wide = _count(self.wide, wide)
         return [*self._reasons_of_gaps(gated), *self._reasons_of_size(radius, wide)]
 

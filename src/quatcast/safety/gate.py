@@ -341,9 +341,12 @@ class Gate(Checkpointable):
         return shifted
 
     def _settle(self, position: Floats, outside: Bools) -> Bools:
-        """Let channels that stay far outside their usual range continue there."""
-        state = self.state
-        settled, distance = state.shifts.settle(position - state.center, outside, LASTING * self.rate)
+        """Let channels that stay far outside their usual range continue there, and widen it if they come and go."""
+        state, away = self.state, position - self.state.center
+        settled, distance = state.shifts.settle(away, outside, LASTING * self.rate)
+        # A body that moves after a long rest passes through its place of rest in every period.
+        if some(often := outside & (state.shifts.lately >= LASTING * self.rate)):
+            state.power = np.where(often, np.sum(away * away, axis=-1) / AWAY**2, state.power)
         if some(settled):
             state.past = state.past - distance
             # What was far outside for so long has become usual.
@@ -358,8 +361,7 @@ class Gate(Checkpointable):
         weight = np.where(begun, min(0.5 / self.rate, 1.0), 1.0)
         scale = state.scale + np.where(known, weight * (clipped - state.scale), 0.0)
         # Implausible samples must not widen the bound until anything is plausible.
-        widest = np.where(begun, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf)
-        return np.minimum(scale, widest)
+        return np.minimum(scale, np.where(begun, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf))
 
     def _describe(self, position: Floats, usual: Bools) -> None:
         """Learn mean and power of each channel in its usual range and, if all are, how they move together."""

@@ -77,8 +77,9 @@ class Judgement(State):
         Range of the positions seen.
     gap
         Length of the last gap that was longer than the forecaster absorbs, in samples.
-    since_gap, since_shift
-        Number of samples since the end of that gap and since the last shift.
+    since_gap, since_shift, since_outside
+        Number of samples since the end of that gap, since the last shift, and since the channel was far outside its
+        usual range.
     unknown, away, wide, worse, unexpected
         Number of samples in a row for which there is no finite forecast, the forecast is far away, the radius is wide,
         errors are larger than the radius, and motion is unexpected.
@@ -107,6 +108,7 @@ class Judgement(State):
     gap: Counts
     since_gap: Counts
     since_shift: Counts
+    since_outside: Counts
     unknown: Counts
     away: Counts
     wide: Counts
@@ -143,6 +145,7 @@ class Judgement(State):
             gap=none,
             since_gap=never,
             since_shift=never,
+            since_outside=never,
             unknown=none,
             away=none,
             wide=none,
@@ -175,6 +178,7 @@ class Judgement(State):
         self.since_gap, self.since_shift = self.since_gap + 1, self.since_shift + 1
         if some(long := gated.lost > self._absorbed):
             self.gap, self.since_gap = np.where(long, gated.lost, self.gap), np.where(long, 0, self.since_gap)
+        self.since_outside = np.where(gated.outside, 0, self.since_outside + 1)
         if "shift" in gated.reasons:
             self.since_shift = np.where([reason == "shift" for reason in gated.reasons], 0, self.since_shift)
         self._expect(gated.innovation, accepted)
@@ -290,7 +294,18 @@ class Judgement(State):
     def _reasons_to_doubt(self, gated: Gated, radius: Floats) -> list[Reason]:
         wide = (radius > WIDE * self.usual_radius) & (self.usual_radius > 0)
         self.wide = _count(self.wide, wide)
-        return [*self._reasons_of_gaps(gated), *self._reasons_of_size(radius, wide)]
+        return [*self._reasons_of_gaps(gated), *self._reasons_of_place(), *self._reasons_of_size(radius, wide)]
+
+    def _reasons_of_place(self) -> list[Reason]:
+        """Return the reason to doubt a forecast because nothing is learnt far outside the usual range."""
+        ago = int(self.since_outside.min())
+        if not ago < RECENT * self.rate:
+            return []
+        names = self._list(self.since_outside < RECENT * self.rate)
+        if ago == 0:
+            return [(f"{names} far outside the usual range", f"{RECENT:.1f} s after it is back, or has become usual")]
+        what = f"{names} far outside the usual range {self._seconds(ago)} ago"
+        return [(what, f"in {self._seconds(RECENT * self.rate - ago)}")]
 
     def _reasons_of_gaps(self, gated: Gated) -> list[Reason]:
         """Return the reasons to doubt a forecast because of samples that were replaced or accepted at a new place."""

@@ -119,7 +119,8 @@ class Gate(Checkpointable):
     3000r is a fault and is accepted only after 15 s. A channel that has been seen for less than 5 s begins anew.
 
     **Frozen and still.** A channel that has moved before and repeats its value exactly for 0.9 s is frozen; if three or
-    more channels all repeat theirs, after 0.3 s. A channel that has never moved is still, which is not a fault.
+    more channels all repeat theirs, after 0.3 s; later if it has often rested for longer, see `Repeats`. A channel that
+    has never moved is still, which is not a fault.
 
     **Replacement.** With m and S the running mean and covariance of all channels' positions and of their displacements
     over half a second, learnt from samples whose channels were all observed, channel i is expected at
@@ -355,8 +356,7 @@ class Gate(Checkpointable):
 
     def _scale(self, innovation: Floats, known: Bools) -> Floats:
         """Return the running scale of innovations after those of known channels."""
-        state = self.state
-        begun = state.scale > 0
+        state, begun = self.state, self.state.scale > 0
         clipped = np.where(begun, np.minimum(innovation, CLIP * state.scale), innovation)
         weight = np.where(begun, min(0.5 / self.rate, 1.0), 1.0)
         scale = state.scale + np.where(known, weight * (clipped - state.scale), 0.0)

@@ -25,6 +25,10 @@ SETTLE = 0.5
 """Seconds without a reason to hold before a hold ends."""
 RECENT = 2.0
 """Seconds for which a replaced sample or a shift is remembered."""
+FEWEST = 10
+"""Smallest number of samples over which the share of replaced samples is averaged."""
+OFTEN = (0.25, 1 / 3)
+"""Share of replaced samples, apart from long gaps, below which a channel is known well again, and above which not."""
 LATELY = 0.3
 """Seconds over which errors are averaged, in units of the radius that was given for them."""
 WORSE = (1.5, 2.0)
@@ -80,9 +84,11 @@ class Judgement(State):
     since_gap, since_shift, since_outside
         Number of samples since the end of that gap, since the last shift, and since the channel was far outside its
         usual range.
-    unknown, away, wide, worse, unexpected
+    missed
+        Share of replaced samples in the last seconds, apart from long gaps.
+    unknown, away, wide, worse, unexpected, often
         Number of samples in a row for which there is no finite forecast, the forecast is far away, the radius is wide,
-        errors are larger than the radius, and motion is unexpected.
+        errors are larger than the radius, motion is unexpected, and samples are often replaced.
     age, answered, failed
         Number of samples so far, number of those with a forecast of every channel, and number of samples since the
         forecaster has begun to fail, 0 if it works.
@@ -109,11 +115,13 @@ class Judgement(State):
     since_gap: Counts
     since_shift: Counts
     since_outside: Counts
+    missed: Floats
     unknown: Counts
     away: Counts
     wide: Counts
     worse: Counts
     unexpected: Counts
+    often: Counts
     age: int = 0
     answered: int = 0
     failed: int = 0
@@ -146,11 +154,13 @@ class Judgement(State):
             since_gap=never,
             since_shift=never,
             since_outside=never,
+            missed=zeros,
             unknown=none,
             away=none,
             wide=none,
             worse=none,
             unexpected=none,
+            often=none,
         )
 
     @property
@@ -178,6 +188,9 @@ class Judgement(State):
         self.since_gap, self.since_shift = self.since_gap + 1, self.since_shift + 1
         if some(long := gated.lost > self._absorbed):
             self.gap, self.since_gap = np.where(long, gated.lost, self.gap), np.where(long, 0, self.since_gap)
+        share = self.missed + (gated.replaced - self.missed) / max(RECENT * self.rate, FEWEST)
+        self.missed = np.where(long, self.missed, share)
+        self.often = _count(self.often, self.missed > _threshold(self.often, OFTEN))
         self.since_outside = np.where(gated.outside, 0, self.since_outside + 1)
         if "shift" in gated.reasons:
             self.since_shift = np.where([reason == "shift" for reason in gated.reasons], 0, self.since_shift)
@@ -294,7 +307,8 @@ class Judgement(State):
     def _reasons_to_doubt(self, gated: Gated, radius: Floats) -> list[Reason]:
         wide = (radius > WIDE * self.usual_radius) & (self.usual_radius > 0)
         self.wide = _count(self.wide, wide)
-        return [*self._reasons_of_gaps(gated), *self._reasons_of_place(), *self._reasons_of_size(radius, wide)]
+        gaps = self._reasons_of_gaps(gated) or self._reasons_of_losses()
+        return [*gaps, *self._reasons_of_place(), *self._reasons_of_size(radius, wide)]
 
     def _reasons_of_place(self) -> list[Reason]:
         """Return the reason to doubt a forecast because nothing is learnt far outside the usual range."""
@@ -327,6 +341,14 @@ class Judgement(State):
             what = f"{self._list(filled)} filled in {self._seconds(self.since_gap[filled].min())} ago"
             reasons.append((what, f"in {self._seconds((lasting - self.since_gap)[filled].max())}"))
         return reasons
+
+    def _reasons_of_losses(self) -> list[Reason]:
+        """Return the reason to doubt a forecast because many single samples were replaced."""
+        if not self.often.any():
+            return []
+        names, share = self._list(self.often > 0), self.missed[self.often > 0].max()
+        what = f"{share:.0%} of the samples of {names} replaced for {self._seconds(self.often.max())}"
+        return [(what, f"below {OFTEN[0]:.0%}")]
 
     def _reasons_of_size(self, radius: Floats, wide: Bools) -> list[Reason]:
         """Return the reasons to doubt a forecast because of the size of its radius, of errors, or of innovations."""

@@ -44,7 +44,7 @@ def test_round_trip(frame):
             np.testing.assert_array_equal(row["angle_radius"][index], point.angle_radius)
         statuses = {point.status, frame.status}
         assert STATUSES[row["status"][index]] == next(
-            status for status in ("hold", "degraded", "warming up", "ok") if status in statuses
+            status for status in ("hold", "warming up", "degraded", "ok") if status in statuses
         )
         assert abs(row["ahead"][index] - (point.target_time - frame.time)) < 1e-6
 

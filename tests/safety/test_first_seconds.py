@@ -134,7 +134,7 @@ def test_a_time_stamp_adds_to_other_reasons():
     made = forecaster.update(NEXT[1], time=5.0)
     assert made.status == Status.WARMING_UP
     assert made.reason.endswith("; sample 4 s after the last one instead of 0.1 s")
-    assert SEVERITY.index(made.status) < SEVERITY.index(Status.DEGRADED)
+    assert SEVERITY.index(made.status) > SEVERITY.index(Status.DEGRADED)
 
 
 def test_the_time_stamp_of_the_last_sample_is_saved(tmp_path):

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from quatcast import Forecaster, Guarded, Ridge
+from quatcast import AdaptiveLinear, Forecaster, Guarded, Ridge
 from quatcast.data import simulated
 from quatcast.safety.status import Status
 from quatcast.testing.bursts import with_burst
@@ -107,3 +107,28 @@ def test_the_time_until_the_end_comes_true():
                 assert then == "" or then.split(" ago")[0] not in forecasts[t].reason.split(" ago")[0]
                 found += 1
         assert found >= 3
+
+
+def test_a_body_that_begins_to_move_is_not_degraded_for_ever():
+    """While it rested its radius was zero, and any other is wider than ten times that."""
+    t = np.arange(900) / 10.0
+    x = 8.0 * np.sin(1.5 * np.maximum(t - 40.0, 0.0))[:, None, None] * np.array([1.0, 0.5, -0.3])
+    forecasts = Guarded(AdaptiveLinear(5), rate=10.0).run(x)
+    assert not any("inf" in reason for reason in forecasts.reasons)
+    assert np.mean(forecasts.status[600:] == Status.OK) > 0.95
+
+
+@pytest.mark.parametrize("rate", [1.0, 10.0, 50.0])
+def test_a_channel_of_which_every_second_sample_is_lost_is_not_ok(rate):
+    """Forecasts of the samples that are lost are never compared with the truth."""
+    t = np.arange(900) / 10.0
+    x = np.sin(1.5 * t)[:, None, None] * np.ones((2, 3)) + 0.01 * np.random.default_rng(0).normal(size=(900, 2, 3))
+    x[301::2, 0] = np.nan
+    x[600:] = np.sin(1.5 * t[600:])[:, None, None] * np.ones((2, 3))
+    x[700:] = np.where(np.random.default_rng(1).random((200, 2, 1)) < 0.1, np.nan, x[700:])
+    guarded = Guarded(AdaptiveLinear(5), rate=rate)
+    made = [guarded.update(row) for row in x]
+    soon = 301 + round(max(3 * rate, 30))
+    assert {one.status for one in made[soon:600]} == {Status.DEGRADED}
+    assert re.fullmatch(r"\d\d% of the samples of channel 1 replaced for [\d.]+ s, ends below 25%.*", made[599].reason)
+    assert not any("of the samples" in one.reason for one in [*made[200:300], *made[600 + round(4 * rate) + 20 :]])

@@ -73,7 +73,11 @@ def test_the_status_is_that_of_the_next_longer_horizon():
     for seconds, status, i in ((0.1, Status.OK, 0), (0.2, Status.OK, 0), (0.21, Status.DEGRADED, 1), (1.0, 0, 2)):
         made = one.forecast(seconds)
         assert (made.status, made.reason) == (status, f"reason {i}")
-    for asked, worst in (((0.1, 0.4), Status.DEGRADED), ((0.1, 0.7), Status.WARMING_UP), ((0.4, 0.7), Status.DEGRADED)):
+    for asked, worst in (
+        ((0.1, 0.4), Status.DEGRADED),
+        ((0.1, 0.7), Status.WARMING_UP),
+        ((0.4, 0.7), Status.WARMING_UP),
+    ):
         assert one.forecast(asked).status == worst
     # In the order asked for, as positions and radii are.
     several = one.forecast([1.0, 0.1, 0.5])
@@ -88,6 +92,12 @@ def test_an_unknown_radius_stays_unknown():
     radii = np.array([[0.6, 0.6], [1.5, np.nan], [np.nan, np.nan]])
     made = [path(radii=radii).forecast(seconds).radius for seconds in (0.1, 0.3, 0.7)]
     np.testing.assert_array_equal(np.isnan(made), [[False, False], [False, True], [True, True]])
+
+
+def test_what_must_not_be_used_is_worse_than_what_may_be_with_care():
+    """A horizon that is warming up has no radius yet; that another one is degraded must not hide it."""
+    made = path(statuses=(Status.DEGRADED, Status.WARMING_UP, Status.OK)).forecast([0.2, 0.5, 1.0])
+    assert (made.status, made.reason) == (Status.WARMING_UP, "reason 1")
 
 
 @given(angle=st.floats(0.1, 3.0), seed=st.integers(0, 100), seconds=st.floats(0.01, 1.0))

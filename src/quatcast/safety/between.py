@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from quatcast.checkpoint import State
 from quatcast.safety.channels import norm
 from quatcast.safety.conformal import Conformal
-from quatcast.typing import Bools, Floats
+from quatcast.typing import Bools, Counts, Floats
 
 SAMPLES = 10
 """Number of samples between two horizons, at most, at which interpolated forecasts are compared with the truth."""
+Distances = Callable[[Floats, int, Counts], Floats]
+"""Gives distances of points for those in coordinates (n, rows), how many samples ago, and (n,) how many ahead."""
 
 
 def interpolate(t: Floats, x: Floats, asked: Floats) -> Floats:
@@ -56,15 +58,30 @@ def widened(t: Floats, radii: Floats, between: Floats, asked: Floats) -> Floats:
     return np.asarray(np.where(share < 1, np.maximum(linear, between[i]), linear))
 
 
+def moments_between(knots: Sequence[int]) -> list[Counts]:
+    """Return the samples inside each gap between two knots, ten of them if there are more.
+
+    Examples
+    --------
+    >>> moments_between((0, 1, 4))
+    [array([], dtype=int64), array([2, 3])]
+    """
+    return [
+        np.unique(np.linspace(first + 1, last - 1, min(last - first - 1, SAMPLES)).round().astype(np.int64))
+        for first, last in pairwise(knots)
+    ]
+
+
 @cache
-def _interpolation(knots: tuple[int, ...], gap: int) -> tuple[list[int], slice, Floats]:
-    """Return the samples at which a gap is judged, which knots they depend on, and the weights (samples, knots)."""
-    first, last = knots[gap], knots[gap + 1]
-    inside = np.unique(np.linspace(first + 1, last - 1, min(last - first - 1, SAMPLES)).round().astype(int))
-    near = slice(max(0, gap - 1), gap + 3)
+def _interpolations(knots: tuple[int, ...]) -> list[tuple[Counts, slice, Floats]]:
+    """Return for each gap the samples inside, the knots that they depend on, and the weights (samples, knots)."""
+    t, unit = np.array(knots, dtype=float), np.eye(len(knots))
+    near = [slice(max(0, gap - 1), gap + 3) for gap in range(len(knots) - 1)]
     # `interpolate` is linear in the points.
-    weights = interpolate(np.array(knots, dtype=float), np.eye(len(knots)), inside.astype(float))
-    return inside.tolist(), near, weights[:, near]
+    return [
+        (inside, which, interpolate(t, unit, inside.astype(float))[:, which])
+        for inside, which in zip(moments_between(knots), near, strict=True)
+    ]
 
 
 @dataclass
@@ -106,16 +123,22 @@ class Between(State):
         """Take in a sample (rows, dimensions) and the forecasts (horizons, rows, dimensions) made at it."""
         self.recent.append((np.concatenate([sample[None], path]), replaced.copy()))
 
-    def learn(self) -> None:
-        """Learn from the newest samples how well they were forecast by interpolation."""
+    def learn(self, distances: Distances | None = None) -> None:
+        """Learn from the newest samples how well they were forecast by interpolation.
+
+        `distances` turns errors in coordinates into distances of points, if they differ.
+        """
         radii = self.radii.copy()
-        for gap, (first, last) in enumerate(pairwise(self.knots)):
-            if last - first == 1 or len(self.recent) <= last:
+        for gap, (last, (inside, near, weights)) in enumerate(
+            zip(self.knots[1:], _interpolations(self.knots), strict=True)
+        ):
+            if not len(inside) or len(self.recent) <= last:
                 continue
-            inside, near, weights = _interpolation(self.knots, gap)
             made = np.einsum("sk,krd->srd", weights, self.recent[-1 - last][0][near])
             there = [self.recent[m - last - 1] for m in inside]
             errors = norm(np.array([knots[0] for knots, _ in there]) - made)
+            if distances is not None:
+                errors = distances(errors, last, inside)
             # The larger of a number and NaN is the number: rows that were replaced do not count.
             errors[np.array([replaced for _, replaced in there])] = np.nan
             radii[gap] = self.conformals[gap].update(np.fmax.reduce(errors, axis=0))

@@ -119,7 +119,8 @@ class Gate(Checkpointable):
     3000r is a fault and is accepted only after 15 s. A channel that has been seen for less than 5 s begins anew.
 
     **Frozen and still.** A channel that has moved before and repeats its value exactly for 0.9 s is frozen; if three or
-    more channels all repeat theirs, after 0.3 s. A channel that has never moved is still, which is not a fault.
+    more channels all repeat theirs, after 0.3 s; later if it has often rested for longer, see `Repeats`. A channel that
+    has never moved is still, which is not a fault.
 
     **Replacement.** With m and S the running mean and covariance of all channels' positions and of their displacements
     over half a second, learnt from samples whose channels were all observed, channel i is expected at
@@ -341,9 +342,12 @@ class Gate(Checkpointable):
         return shifted
 
     def _settle(self, position: Floats, outside: Bools) -> Bools:
-        """Let channels that stay far outside their usual range continue there."""
-        state = self.state
-        settled, distance = state.shifts.settle(position - state.center, outside, LASTING * self.rate)
+        """Let channels that stay far outside their usual range continue there, and widen it if they come and go."""
+        state, away = self.state, position - self.state.center
+        settled, distance = state.shifts.settle(away, outside, LASTING * self.rate)
+        # A body that moves after a long rest passes through its place of rest in every period.
+        if some(often := outside & (state.shifts.lately >= LASTING * self.rate)):
+            state.power = np.where(often, np.sum(away * away, axis=-1) / AWAY**2, state.power)
         if some(settled):
             state.past = state.past - distance
             # What was far outside for so long has become usual.
@@ -352,14 +356,12 @@ class Gate(Checkpointable):
 
     def _scale(self, innovation: Floats, known: Bools) -> Floats:
         """Return the running scale of innovations after those of known channels."""
-        state = self.state
-        begun = state.scale > 0
+        state, begun = self.state, self.state.scale > 0
         clipped = np.where(begun, np.minimum(innovation, CLIP * state.scale), innovation)
         weight = np.where(begun, min(0.5 / self.rate, 1.0), 1.0)
         scale = state.scale + np.where(known, weight * (clipped - state.scale), 0.0)
         # Implausible samples must not widen the bound until anything is plausible.
-        widest = np.where(begun, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf)
-        return np.minimum(scale, widest)
+        return np.minimum(scale, np.where(begun, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf))
 
     def _describe(self, position: Floats, usual: Bools) -> None:
         """Learn mean and power of each channel in its usual range and, if all are, how they move together."""

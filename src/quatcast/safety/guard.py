@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,12 @@ from quatcast.forecasting.contract import (
 )
 from quatcast.forecasting.progress import counted
 from quatcast.forecasting.spaces import find_space
-from quatcast.safety.between import Between
+from quatcast.safety.between import Between, Distances
 from quatcast.safety.channels import some
 from quatcast.safety.gate import Gate
 from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import RECENT
+from quatcast.safety.points import Curve, Points, snapshot
 from quatcast.safety.status import (
     UNIT_QUATERNIONS,
     Forecast,
@@ -157,6 +159,7 @@ class Guarded(OnlineForecaster):
             chart=chart,
             tracks=[self._track(named, dimensions, h) for h in horizons_of(self.forecaster)],
             between=Between.begin(horizons_of(self.forecaster), rows, self.level),
+            points=None if self._unit is None else Points.begin(horizons_of(self.forecaster)),
             doubt=np.zeros(rows),
         )
 
@@ -203,8 +206,10 @@ class Guarded(OnlineForecaster):
         self._space.accept(state.chart, x, coordinates, ~gated.replaced)
         # Without its offset a channel continues where it was before a shift.
         continued = gated.position - gated.offset
-        radii = [track.mature(gated, continued) for track in state.tracks]
         origin = self._space.from_coordinates(state.chart, gated.position)
+        if state.points is not None:
+            state.points.see(origin, gated.offset)
+        radii = [track.mature(gated, continued, self._distances) for track in state.tracks]
         path, fault = self._ask(gated, continued, origin, before)
         if some(gated.still):
             # A channel that has never moved is expected to stay where it is.
@@ -221,6 +226,20 @@ class Guarded(OnlineForecaster):
         last, state.time = state.time, math.nan if time is None else float(time)
         stray = stray_time(last, state.time, self.rate)
         return self._answer(gated, origin, path, [degraded(one, stray) for one in judged] if stray else judged)
+
+    @property
+    def _distances(self) -> Distances | None:
+        """What turns errors in coordinates into distances of points, if they differ."""
+        return None if self.state.points is None else partial(self.state.points.distances, self._space)
+
+    def _curve(self, gated: Gated, path: Floats) -> Curve | None:
+        """Return the path in coordinates, if these are not points, and remember its points."""
+        if self.state.points is None:
+            return None
+        seconds, knots = np.append(0.0, self._whole), np.concatenate([gated.position[None], path + gated.offset])
+        curve = Curve(self._space, snapshot(self.state.chart), seconds, knots)
+        self.state.points.take(curve)
+        return curve
 
     def _answer(self, gated: Gated, origin: Floats, path: Floats, judged: list[Judged]) -> Forecast:
         """Return the forecast for the horizons asked for."""
@@ -239,6 +258,7 @@ class Guarded(OnlineForecaster):
             reasons=tuple(reason for _, _, reason in judged),
             replaced=by_channel(gated.replaced) if kinds == 1 else by_channel(gated.replaced).any(axis=-1),
             unit=self._unit,
+            curve=self._curve(gated, path),
         )
         return points.forecast(self._asked) if self._which is None else points.chosen(self._which)
 
@@ -351,7 +371,7 @@ class Guarded(OnlineForecaster):
     def _learn(self, limit: int | None = None) -> str:
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""
         self.gate.learn()
-        self.state.between.learn()
+        self.state.between.learn(self._distances)
         for track in self.state.tracks:
             track.conformal.prepare()
         if not self.state.unlearnt:

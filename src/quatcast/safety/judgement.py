@@ -25,6 +25,10 @@ SETTLE = 0.5
 """Seconds without a reason to hold before a hold ends."""
 RECENT = 2.0
 """Seconds for which a replaced sample or a shift is remembered."""
+FEWEST = 10
+"""Smallest number of samples over which the share of replaced samples is averaged."""
+OFTEN = (0.25, 1 / 3)
+"""Share of replaced samples, apart from long gaps, below which a channel is known well again, and above which not."""
 LATELY = 0.3
 """Seconds over which errors are averaged, in units of the radius that was given for them."""
 WORSE = (1.5, 2.0)
@@ -77,11 +81,14 @@ class Judgement(State):
         Range of the positions seen.
     gap
         Length of the last gap that was longer than the forecaster absorbs, in samples.
-    since_gap, since_shift
-        Number of samples since the end of that gap and since the last shift.
-    unknown, away, wide, worse, unexpected
+    since_gap, since_shift, since_outside
+        Number of samples since the end of that gap, since the last shift, and since the channel was far outside its
+        usual range.
+    missed
+        Share of replaced samples in the last seconds, apart from long gaps.
+    unknown, away, wide, worse, unexpected, often
         Number of samples in a row for which there is no finite forecast, the forecast is far away, the radius is wide,
-        errors are larger than the radius, and motion is unexpected.
+        errors are larger than the radius, motion is unexpected, and samples are often replaced.
     age, answered, failed
         Number of samples so far, number of those with a forecast of every channel, and number of samples since the
         forecaster has begun to fail, 0 if it works.
@@ -107,11 +114,14 @@ class Judgement(State):
     gap: Counts
     since_gap: Counts
     since_shift: Counts
+    since_outside: Counts
+    missed: Floats
     unknown: Counts
     away: Counts
     wide: Counts
     worse: Counts
     unexpected: Counts
+    often: Counts
     age: int = 0
     answered: int = 0
     failed: int = 0
@@ -143,11 +153,14 @@ class Judgement(State):
             gap=none,
             since_gap=never,
             since_shift=never,
+            since_outside=never,
+            missed=zeros,
             unknown=none,
             away=none,
             wide=none,
             worse=none,
             unexpected=none,
+            often=none,
         )
 
     @property
@@ -175,6 +188,10 @@ class Judgement(State):
         self.since_gap, self.since_shift = self.since_gap + 1, self.since_shift + 1
         if some(long := gated.lost > self._absorbed):
             self.gap, self.since_gap = np.where(long, gated.lost, self.gap), np.where(long, 0, self.since_gap)
+        share = self.missed + (gated.replaced - self.missed) / max(RECENT * self.rate, FEWEST)
+        self.missed = np.where(long, self.missed, share)
+        self.often = _count(self.often, self.missed > _threshold(self.often, OFTEN))
+        self.since_outside = np.where(gated.outside, 0, self.since_outside + 1)
         if "shift" in gated.reasons:
             self.since_shift = np.where([reason == "shift" for reason in gated.reasons], 0, self.since_shift)
         self._expect(gated.innovation, accepted)
@@ -185,7 +202,7 @@ class Judgement(State):
         gain = np.maximum(1.0 / np.maximum(self.seen, 1), 1.0 / (USUALLY * self.rate))
         usual = self.usual_surprise
         clipped = np.where(usual > 0, np.minimum(innovation, CLIP * usual), innovation)
-        usually = usual + gain * (clipped - usual)
+        usually = np.where(usual > 0, usual + gain * (clipped - usual), clipped)
         lately = self.surprise + min(1.0, 1.0 / (AT_ONCE * self.rate)) * (clipped - self.surprise)
         if not every(accepted):
             usually, lately = np.where(accepted, usually, usual), np.where(accepted, lately, self.surprise)
@@ -239,7 +256,8 @@ class Judgement(State):
 
     def _follow_radius(self, radius: Floats) -> None:
         """Let the usual radius follow the radius of forecasts that can be used."""
-        usual = np.where(np.isnan(self.usual_radius), radius, self.usual_radius)
+        # A channel that has rested so far had radii of zero: nothing is usual yet.
+        usual = np.where(self.usual_radius > 0, self.usual_radius, radius)
         followed = usual + (np.minimum(radius, WIDE * usual) - usual) / (USUALLY * self.rate)
         self.usual_radius = np.where(np.isfinite(radius), followed, self.usual_radius)
 
@@ -287,9 +305,21 @@ class Judgement(State):
         return reasons
 
     def _reasons_to_doubt(self, gated: Gated, radius: Floats) -> list[Reason]:
-        wide = radius > WIDE * self.usual_radius
+        wide = (radius > WIDE * self.usual_radius) & (self.usual_radius > 0)
         self.wide = _count(self.wide, wide)
-        return [*self._reasons_of_gaps(gated), *self._reasons_of_size(radius, wide)]
+        gaps = self._reasons_of_gaps(gated) or self._reasons_of_losses()
+        return [*gaps, *self._reasons_of_place(), *self._reasons_of_size(radius, wide)]
+
+    def _reasons_of_place(self) -> list[Reason]:
+        """Return the reason to doubt a forecast because nothing is learnt far outside the usual range."""
+        ago = int(self.since_outside.min())
+        if not ago < RECENT * self.rate:
+            return []
+        names = self._list(self.since_outside < RECENT * self.rate)
+        if ago == 0:
+            return [(f"{names} far outside the usual range", f"{RECENT:.1f} s after it is back, or has become usual")]
+        what = f"{names} far outside the usual range {self._seconds(ago)} ago"
+        return [(what, f"in {self._seconds(RECENT * self.rate - ago)}")]
 
     def _reasons_of_gaps(self, gated: Gated) -> list[Reason]:
         """Return the reasons to doubt a forecast because of samples that were replaced or accepted at a new place."""
@@ -311,6 +341,14 @@ class Judgement(State):
             what = f"{self._list(filled)} filled in {self._seconds(self.since_gap[filled].min())} ago"
             reasons.append((what, f"in {self._seconds((lasting - self.since_gap)[filled].max())}"))
         return reasons
+
+    def _reasons_of_losses(self) -> list[Reason]:
+        """Return the reason to doubt a forecast because many single samples were replaced."""
+        if not self.often.any():
+            return []
+        names, share = self._list(self.often > 0), self.missed[self.often > 0].max()
+        what = f"{share:.0%} of the samples of {names} replaced for {self._seconds(self.often.max())}"
+        return [(what, f"below {OFTEN[0]:.0%}")]
 
     def _reasons_of_size(self, radius: Floats, wide: Bools) -> list[Reason]:
         """Return the reasons to doubt a forecast because of the size of its radius, of errors, or of innovations."""

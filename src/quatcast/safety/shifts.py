@@ -23,6 +23,9 @@ to how many root-mean-square distances r."""
 LASTING = 15.0
 """Seconds for which samples must agree to be accepted however far away they are."""
 
+RETURNING = 0.25
+"""How much a sample within the usual range counts against one far outside it."""
+
 
 class Place(NamedTuple):
     """Where the channels are expected. Arrays have one entry per channel.
@@ -86,8 +89,8 @@ class Shifts(State):
         Number of implausible samples in a row that agree with each other.
     offset
         How far the channel has been shifted.
-    outside
-        Number of samples in a row that were far outside the usual range.
+    outside, lately
+        Number of samples far outside the usual range, in a row, and less a quarter of those within it since then.
 
     Examples
     --------
@@ -105,12 +108,13 @@ class Shifts(State):
     agreeing: Counts
     offset: Floats
     outside: Counts
+    lately: Floats
 
     @classmethod
     def begin(cls, shape: tuple[int, int]) -> Shifts:
         """Return the initial state for samples of a shape (channels, dimensions)."""
         counts = np.zeros(shape[0], dtype=np.int64)
-        return cls(np.zeros(shape), counts, np.zeros(shape), counts)
+        return cls(np.zeros(shape), counts, np.zeros(shape), counts, np.zeros(shape[0]))
 
     def end(self, x: Floats, trusted: Bools, place: Place) -> Bools:
         """Take the offset away from channels that are back where they were before, and return which these are."""
@@ -155,15 +159,18 @@ class Shifts(State):
     def settle(self, away: Floats, outside: Bools, lasting: float) -> tuple[Bools, Floats]:
         """Let channels that stay far outside their usual range continue there: their offset absorbs the distance.
 
-        Returns which channels these are after `lasting` samples, and their distances, 0 for the others.
+        Returns which channels these are after `lasting` samples, and their distances, 0 for the others. A channel that
+        passes through its usual range again and again does not settle; `lately` tells of it.
         """
         if not some(outside):
-            self.outside = np.zeros_like(self.outside)
+            if self.lately.any():
+                self.outside, self.lately = np.zeros_like(self.outside), np.maximum(self.lately - RETURNING, 0.0)
             return np.zeros_like(outside), np.zeros_like(away)
         self.outside = np.where(outside, self.outside + 1, 0)
+        self.lately = np.where(outside, self.lately + 1.0, np.maximum(self.lately - RETURNING, 0.0))
         settled = self.outside >= lasting
         distance = np.where(settled[:, None], away, 0.0)
         if some(settled):
             self.offset = self.offset + distance
-            self.outside = np.where(settled, 0, self.outside)
+            self.outside, self.lately = np.where(settled, 0, self.outside), np.where(settled, 0.0, self.lately)
         return np.asarray(settled), distance

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.between import interpolate, widened
+from quatcast.safety.points import Curve
 from quatcast.typing import Bools, Floats
 
 
@@ -39,7 +40,7 @@ STRAY = 0.5
 """Difference of a time stamp from the expected one, in sampling intervals, beyond which it does not fit the rate."""
 UNIT_QUATERNIONS = {"orientation": slice(0, 4), "pose": slice(3, 7)}
 """Where the unit quaternions of a channel are, by space."""
-SEVERITY = (Status.OK, Status.WARMING_UP, Status.DEGRADED, Status.HOLD)
+SEVERITY = (Status.OK, Status.DEGRADED, Status.WARMING_UP, Status.HOLD)
 """The statuses, the best first."""
 
 
@@ -126,6 +127,8 @@ class Path:
         (n, channels), smallest radius in the gap before each horizon; None for any.
     unit
         Where a unit quaternion is among the coordinates, or None.
+    curve
+        The path in coordinates, which is interpolated between the horizons; None if positions are.
 
     Examples
     --------
@@ -154,6 +157,7 @@ class Path:
     replaced: Bools
     unit: slice | None = None
     between: Floats | None = None
+    curve: Curve | None = None
 
     def forecast(self, seconds: Any) -> Forecast:
         """Return the forecast for one moment, or for a list of moments."""
@@ -180,7 +184,9 @@ class Path:
         return Forecast(position, radius, statuses[worst], reasons[worst], self.replaced, self, statuses, reasons)
 
     def _between(self, asked: Floats) -> Floats:
-        """Interpolate positions; quaternions are normalised."""
+        """Interpolate coordinates, or positions; quaternions are normalised."""
+        if self.curve is not None:
+            return self.curve.at(asked)
         x = np.concatenate([self.origin[None], self.positions])
         position = interpolate(np.append(0.0, self.seconds), x, asked)
         if self.unit is not None:

@@ -11,11 +11,12 @@ import numpy as np
 from quatcast.checkpoint import State
 from quatcast.forecasting.charts import Chart
 from quatcast.forecasting.contract import ForecasterState
-from quatcast.safety.between import Between
+from quatcast.safety.between import Between, Distances
 from quatcast.safety.channels import finite, norm
 from quatcast.safety.conformal import Conformal
 from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import Judgement
+from quatcast.safety.points import Points
 from quatcast.safety.status import Judged
 from quatcast.safety.steering import Target
 from quatcast.typing import Counts, Floats
@@ -57,11 +58,17 @@ class Track(State):
         judgement = Judgement.begin(names, dimensions, rate, horizon, conformal.needed, warmup)
         return cls(horizon, conformal, deque(maxlen=horizon), judgement)
 
-    def mature(self, gated: Gated, continued: Floats) -> Floats:
-        """Take in the errors of the forecasts of this sample, and return the radius (channels,)."""
+    def mature(self, gated: Gated, continued: Floats, distances: Distances | None = None) -> Floats:
+        """Take in the errors of the forecasts of this sample, and return the radius (channels,).
+
+        `distances` turns errors in coordinates into distances of points, if they differ.
+        """
         errors = np.full(len(gated.lost), np.nan)
         if len(self.pending) == self.horizon:
-            errors = np.where(gated.replaced, np.nan, norm(continued - self.pending[0]))
+            errors = norm(continued - self.pending[0])
+            if distances is not None:
+                errors = distances(errors[None], self.horizon, np.array([self.horizon]))[0]
+            errors = np.where(gated.replaced, np.nan, errors)
             self.judgement.take_errors(errors, self.conformal.given)
         return self.conformal.update(errors)
 
@@ -90,6 +97,8 @@ class GuardState(ForecasterState):
         Radius and status of each horizon.
     between
         Radii between the horizons.
+    points
+        The last forecasts as points of the space; None where coordinates are points.
     doubt
         (rows,), share of implausible samples in the last seconds.
     pause
@@ -103,6 +112,7 @@ class GuardState(ForecasterState):
     chart: Chart
     tracks: list[Track]
     between: Between
+    points: Points | None
     doubt: Floats
     pause: int = 0
     unlearnt: bool = False

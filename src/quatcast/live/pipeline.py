@@ -165,7 +165,7 @@ class Pipeline:
         if self.rate and self.horizons and usual_shape(self._measuring, len(self.settings.names)) is not None:
             return True
         if self._measuring[0].device_time is not None and enough(times_of(self._measuring, "device")):
-            return True
+            return base_of(self._measuring, self.rate) == "device" or enough([one.received for one in self._measuring])
         return enough([one.received for one in self._measuring])
 
     def _cleaned(self, frame: Frame) -> Frame:
@@ -211,7 +211,8 @@ class Pipeline:
         first = frames[0]
         if len(first.values) > MAX_CHANNELS:
             raise ValueError(f"sample: expected at most {MAX_CHANNELS} channels, got {len(first.values)}")
-        base = base_of(frames)
+        base = base_of(frames, self.rate)
+        event = passed_over(frames, base, self.rate)
         if not self.rate:
             self.rate = detect_rate(times_of(frames, base))
         if not self.horizons:
@@ -222,7 +223,7 @@ class Pipeline:
             raise ValueError(f"names: expected {len(first.values)} names for as many channels, got {len(self.names)}")
         self._forecaster = self.build(self.horizons, self.rate, self.names, self.settings.space)
         self.beginnings += 1
-        return base, passed_over(frames, base)
+        return base, event
 
     def _watch(self, grid: Grid, frame: Frame) -> Taken:
         """Take in a frame while the clock has not advanced since the first one, or go over to another clock."""
@@ -234,8 +235,8 @@ class Pipeline:
             self._measuring = []
         elif enough([one.received for one in self._measuring]):
             waiting, self._measuring = self._measuring, []
-            base = base_of(waiting)
-            return grid.follow(base, self._cleaned(frame), passed_over(waiting, base))
+            base = base_of(waiting, self.rate)
+            return grid.follow(base, self._cleaned(frame), passed_over(waiting, base, self.rate))
         return grid.take(self._cleaned(frame))
 
     def _needed(self, frames: list[Frame], base: str) -> float:

@@ -144,6 +144,19 @@ def test_it_holds_when_the_source_dies(chromium):
     assert "tracker does not answer" in events
 
 
+def test_it_says_that_updates_were_left_out(chromium):
+    async def work():
+        async with shown(chromium, Breathing()) as (tab, feed, *_):
+            for _ in range(200):  # more than wait for a viewer, before it is sent any of them
+                feed.tell("source", "too much at once")
+            await tab.until("document.getElementById('connection-text').textContent.includes('updates left out')", 3)
+            return await tab.evaluate("document.getElementById('connection-text').textContent"), tab.complaints
+
+    text, complaints = run(work())
+    assert complaints == []
+    assert re.fullmatch(r"live, \d+ updates left out", text)
+
+
 def test_a_tab_in_the_background_keeps_its_rows_and_does_not_draw(chromium):
     async def work():
         async with shown(chromium, Breathing()) as (tab, _, feeding, _):

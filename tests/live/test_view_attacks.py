@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import re
-import socket
 import time
 from dataclasses import replace
 
@@ -57,10 +56,10 @@ def test_connections_that_ask_for_nothing_are_bounded_and_end(monkeypatch):
     monkeypatch.setattr(connections, "LONGEST_REQUESTS", 0.8)
 
     async def use(view):
-        idle = [socket.create_connection(("127.0.0.1", view.port)) for _ in range(3 * MAX_SOCKETS)]
+        idle = [(await asyncio.open_connection("127.0.0.1", view.port))[1] for _ in range(3 * MAX_SOCKETS)]
         await asyncio.sleep(0.3)
         most = opened(view)
-        idle[0].sendall(b"GET / HT")  # begins a request, and never ends it
+        idle[0].write(b"GET / HT")  # begins a request, and never ends it
         await until(lambda: opened(view) == 0)
         after = await get(view, "/healthz")
         for one in idle:

@@ -22,6 +22,7 @@ from quatcast.live.messages import (
     parse_sample,
     sample_message,
 )
+from quatcast.live.settings import LiveSettings
 from quatcast.live.transports.lines import LineReader, LineRules
 
 SAMPLE = (
@@ -241,3 +242,10 @@ def test_a_time_that_is_read_as_a_coordinate_is_noticed_once(
     reader = LineReader(LineRules("chest"))
     assert all(reader.read(line(i).encode(), received=0.0) is not None for i in range(60))
     assert ["grows evenly, as a time does" in text for text in caplog.messages] == [True] * warned
+
+
+@pytest.mark.parametrize("text", ["chest\u202e", "two\nlines", "x" * 65, "\udcff"])
+@pytest.mark.parametrize("what", ["stream", "names", "unit"])
+def test_names_that_receivers_would_refuse_are_refused_at_the_start(what: str, text: str) -> None:
+    with pytest.raises(ValueError, match=f"{what}: expected printable text of 1 to 64 characters"):
+        LiveSettings(**{what: ("chest", text) if what == "names" else text})

@@ -32,7 +32,7 @@ SOURCE = {"source": "simulated:"}
         ({"streams": {"a": {**SOURCE, "colour": 1}}}, "expected one of source, to, horizon"),
         ({"streams": {"a": {**SOURCE, "rate": "10"}}}, "streams.a.rate: got '10'"),
         ({"streams": {"a": {**SOURCE, "port": True}}}, "streams.a.port: got True"),
-        ({"streams": {"": SOURCE}}, "stream: expected a printable name"),
+        ({"streams": {"": SOURCE}}, "stream: expected printable text"),
         (
             {"streams": {"a": {**SOURCE, "record": "x"}, "b": {**SOURCE, "record": "x"}}},
             "a different record per stream",

@@ -117,6 +117,30 @@ def test_it_reconnects_after_a_restart_and_says_so(chromium):
     assert rows > 3
 
 
+def test_it_asks_for_the_token_of_a_service_that_was_restarted_with_another_one(chromium):
+    """And never shows what the earlier service said as the present."""
+
+    async def work():
+        feed, tokens = ViewFeed(), ("first-token-of-sufficient-length", "other-token-of-sufficient-length")
+        async with View(feed, Metrics(), token=tokens[0]) as view:
+            feeding = asyncio.create_task(feed_live(feed, Breathing(), 10))
+            async with chromium.tab(view.url) as tab:
+                await tab.until(f"{WORD} === 'ok'")
+                address = await tab.evaluate("location.href + document.cookie")
+                feeding.cancel()
+                await view.__aexit__()
+                async with View(ViewFeed(), Metrics(), port=view.port, token=tokens[1]) as again:
+                    await tab.until("document.body.textContent.includes('asks for a token')", 12)
+                    word = await tab.evaluate(WORD)
+                    refused = again.metrics.value("requests_refused")
+                return address, word, refused
+
+    address, word, refused = run(work())
+    assert "token" not in address
+    assert word == "offline"
+    assert refused >= 1
+
+
 def test_it_holds_when_the_source_dies(chromium):
     async def work():
         async with shown(chromium, Breathing()) as (tab, feed, feeding, _):
@@ -142,6 +166,19 @@ def test_it_holds_when_the_source_dies(chromium):
     assert by_service < 0.8
     assert told == "no sample for 0.3 s"
     assert "tracker does not answer" in events
+
+
+def test_it_says_that_updates_were_left_out(chromium):
+    async def work():
+        async with shown(chromium, Breathing()) as (tab, feed, *_):
+            for _ in range(200):  # more than wait for a viewer, before it is sent any of them
+                feed.tell("source", "too much at once")
+            await tab.until("document.getElementById('connection-text').textContent.includes('updates left out')", 3)
+            return await tab.evaluate("document.getElementById('connection-text').textContent"), tab.complaints
+
+    text, complaints = run(work())
+    assert complaints == []
+    assert re.fullmatch(r"live, \d+ updates left out", text)
 
 
 def test_a_tab_in_the_background_keeps_its_rows_and_does_not_draw(chromium):

@@ -160,7 +160,7 @@ def test_a_server_that_does_not_start_is_an_error(monkeypatch, error):
         async with asyncio.timeout(5), View(ViewFeed(), Metrics()):
             pass
 
-    monkeypatch.setattr("quatcast.live.view.server._Server.serve", serve)
+    monkeypatch.setattr("quatcast.live.view.server.LoopServer.serve", serve)
     with pytest.raises(RuntimeError if error is None else KeyError, match=r"could not be started|no such protocol"):
         asyncio.run(enter())
 

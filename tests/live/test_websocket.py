@@ -13,6 +13,7 @@ from network import TOKEN, collect, free_port, made_forecast, run, same, until
 from quatcast.live.frames import Frame
 from quatcast.live.messages import MAX_MESSAGE, parse_forecast, sample_message
 from quatcast.live.transports import limits, open_sink, open_source
+from quatcast.live.transports.websocket import MAX_OPENED
 
 websockets = pytest.importorskip("websockets")
 from websockets.asyncio.client import connect  # noqa: E402
@@ -161,6 +162,23 @@ def test_clients_and_sizes_are_bounded() -> None:
             assert clients[0].close_code == 1009
             await until(lambda: source.refused == {"clients": 1, "size": 1})
             await asyncio.gather(*(client.close() for client in clients))
+
+    run(main())
+
+
+def test_connections_that_ask_for_nothing_are_bounded() -> None:
+    """Each takes a file descriptor of the service until its time to ask is over."""
+
+    async def main() -> None:
+        async with open_source("ws://127.0.0.1:0?listen", "s") as source:
+            idle = [(await asyncio.open_connection(*source.address))[1] for _ in range(200)]
+            await until(lambda: source.refused["clients"] == 200 - MAX_OPENED)
+            for one in idle:
+                one.close()
+            await until(lambda: source._links._opened == 0)
+            async with connect(url(source)) as client:
+                await client.send("1,2,3")
+                assert (await collect(source, 1))[0].values.shape == (1, 3)
 
     run(main())
 

@@ -18,7 +18,7 @@ from quatcast.data.wording import with_unit
 from quatcast.escaping import csv_cell
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.journal import Reading, read_journal
-from quatcast.live.records import MARKS, read_forecasts, read_frames
+from quatcast.live.records import MARKS, read_forecasts, read_frames, usual_frame
 from quatcast.live.session import read_settings
 from quatcast.live.settings import LiveSettings
 from quatcast.live.xdf import XdfStream, write_xdf
@@ -64,15 +64,15 @@ def session_tables(folder: Path, found: Reading) -> list[SessionTable]:
         If the folder holds no session, or a session without samples.
     """
     settings = read_settings(folder)
-    first = next(read_frames(read_journal(folder)), None)
-    if first is None:
+    usual = usual_frame(folder)
+    if usual is None:
         raise ValueError(f"{folder}: the session holds no samples yet")
-    columns = _Columns.of(settings, first[1])
+    columns = _Columns.of(settings, usual)
     samples, frames, forecasts = read_journal(folder), read_journal(folder, found=found), read_journal(folder)
     places = columns.places()
     return [
-        SessionTable("samples", ["time", *places], _sample_rows(samples)),
-        SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(frames, first[1])),
+        SessionTable("samples", ["time", *places], _sample_rows(samples, columns)),
+        SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(frames, columns)),
         SessionTable("forecasts", columns.forecasts(), _forecast_rows(forecasts, columns)),
     ]
 
@@ -98,12 +98,17 @@ class _Columns:
     further: tuple[float, ...]
 
     @classmethod
-    def of(cls, settings: LiveSettings, first: Frame) -> Self:
-        """Return the columns of a session from its settings and its first frame."""
-        channels, dimensions = first.values.shape
-        names = settings.names or first.names or tuple(f"channel{i + 1}" for i in range(channels))
+    def of(cls, settings: LiveSettings, usual: Frame) -> Self:
+        """Return the columns of a session from its settings and a frame of the usual shape."""
+        channels, dimensions = usual.values.shape
+        names = settings.names or usual.names or tuple(f"channel{i + 1}" for i in range(channels))
         axes = AXES.get(dimensions) or [f"c{i + 1}" for i in range(dimensions)]
-        return cls(names, axes, settings.unit or first.unit, settings.space, tuple(sorted(settings.horizon[1:])))
+        return cls(names, axes, settings.unit or usual.unit, settings.space, tuple(sorted(settings.horizon[1:])))
+
+    def values(self, values: Floats) -> list[float | None]:
+        """Return the cells of coordinates; values of another shape, of the start of a stream, are left out."""
+        shape = (len(self.names), len(self.axes))
+        return _numbers(values if values.shape == shape else np.full(shape, np.nan))
 
     def places(self, when: str = "") -> list[str]:
         """Return the names of the coordinates; those of quaternions have no unit."""
@@ -134,17 +139,15 @@ def _numbers(values: Floats) -> list[float | None]:
     return [value if math.isfinite(value) else None for value in values.ravel().tolist()]
 
 
-def _sample_rows(records: Iterable[dict[str, Any]]) -> Iterator[list[Any]]:
+def _sample_rows(records: Iterable[dict[str, Any]], columns: _Columns) -> Iterator[list[Any]]:
     for one in read_forecasts(records):
-        yield [one.forecast.time, *_numbers(one.forecast.sample)]
+        yield [one.forecast.time, *columns.values(one.forecast.sample)]
 
 
-def _frame_rows(records: Iterable[dict[str, Any]], first: Frame) -> Iterator[list[Any]]:
-    """Yield the frames; those of another shape than the first, which the grid drops, without their values."""
-    empty = np.full(first.values.shape, np.nan)
+def _frame_rows(records: Iterable[dict[str, Any]], columns: _Columns) -> Iterator[list[Any]]:
+    """Yield the frames; those of another shape, which the grid drops, without their values."""
     for number, frame in read_frames(records):
-        values = frame.values if frame.values.shape == empty.shape else empty
-        yield [number, frame.sequence, frame.device_time, frame.received, *_numbers(values)]
+        yield [number, frame.sequence, frame.device_time, frame.received, *columns.values(frame.values)]
 
 
 def _forecast_rows(records: Iterable[dict[str, Any]], columns: _Columns) -> Iterator[list[Any]]:
@@ -152,18 +155,21 @@ def _forecast_rows(records: Iterable[dict[str, Any]], columns: _Columns) -> Iter
         made = one.forecast
         times = [made.sequence, made.time, made.target_time, made.sent_time]
         marks = [getattr(one, name) for name in MARKS]
-        numbers = [*_numbers(made.position), *_radii(made, columns)]
-        row = [*times, made.status, made.reason, *marks, *numbers, *made.filled.tolist()]
+        numbers = [*columns.values(made.position), *_radii(made, columns)]
+        filled = made.filled.tolist() if len(made.filled) == len(columns.names) else [True] * len(columns.names)
+        row = [*times, made.status, made.reason, *marks, *numbers, *filled]
         for point in made.path[: len(columns.further)]:
-            row += [point.target_time, point.status, *_numbers(point.position), *_radii(point, columns)]
+            row += [point.target_time, point.status, *columns.values(point.position), *_radii(point, columns)]
         yield row
 
 
 def _radii(made: ForecastFrame | PathPoint, columns: _Columns) -> list[float | None]:
+    unknown = np.full(len(columns.names), np.nan)
+    if len(made.radius) != len(unknown):
+        return _numbers(np.concatenate([unknown] * (2 if columns.space == "pose" else 1)))
     if columns.space != "pose":
         return _numbers(made.radius)
-    angles = np.full(len(made.radius), np.nan) if made.angle_radius is None else made.angle_radius
-    return _numbers(np.concatenate([made.radius, angles]))
+    return _numbers(np.concatenate([made.radius, unknown if made.angle_radius is None else made.angle_radius]))
 
 
 def export_session(folder: Path, form: str, out: Path) -> list[Path]:

@@ -17,6 +17,8 @@ from quatcast.checkpoint import State
 from quatcast.live.clock import DeviceClock
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import Frame
+from quatcast.live.tempo import TOO_FAST, Tempo, too_fast
+from quatcast.live.timebase import WORDS, next_base
 from quatcast.safety.status import UNIT_QUATERNIONS
 from quatcast.typing import Floats
 
@@ -132,6 +134,8 @@ class Grid(State):
         Number of consecutive frames that were far too old.
     counts
         Number of frames and points of each kind.
+    tempo
+        Whether the clock of the device goes as fast as time does.
 
     Examples
     --------
@@ -160,6 +164,7 @@ class Grid(State):
     patience: int = -1
     old: int = 0
     counts: dict[str, int] = field(default_factory=dict)
+    tempo: Tempo = field(default_factory=Tempo)
 
     def take(self, frame: Frame) -> Taken:
         """Take in a frame in the order of arrival, and return the points of the grid that it completes."""
@@ -180,10 +185,15 @@ class Grid(State):
             return self._drop("duplicate")
         ahead = self.clock.local(time) - frame.received
         if ahead > STEP:
-            return self._restart(time, frame, f"the clock went forward by {ahead:.3g} s")
+            return self._step_forward(time, frame, ahead)
         if self.before is not None and time <= self.before:
             return self._late(time, frame)
         self.old = 0
+        # A time of the device says that a message is late; a number does not.
+        if self.tempo.is_pause(time, frame.received, -ahead, self._oldest()) and self.base == "sequence":
+            return self._restart(time, frame, f"the sequence number stood still for {-ahead:.3g} s")
+        if self._is_too_fast(speed := self.tempo.progress(time, frame.received, self.period)):
+            return self._leave_clock(frame, speed)
         self.clock.observe(time, frame.received)
         self._remember(time, frame.sequence)
         return self._in_order(time, frame.values)
@@ -194,6 +204,24 @@ class Grid(State):
         self.base = base
         time = self.time_of(frame)
         return self._drop("untimed") if time is None else self._restart(time, frame, event)
+
+    def _step_forward(self, time: float, frame: Frame, ahead: float) -> Taken:
+        """Begin anew after a step of a clock; if it keeps stepping because its unit is wrong, follow another one."""
+        speed = self.tempo.speed(frame.received, (time - self.recent[-1][0]) / self.period, self.period)
+        if self._is_too_fast(speed):
+            return self._leave_clock(frame, speed)
+        return self._restart(time, frame, f"the clock went forward by {ahead:.3g} s")
+
+    def _is_too_fast(self, speed: float) -> bool:
+        return speed >= TOO_FAST.get(self.base, np.inf)
+
+    def _leave_clock(self, frame: Frame, speed: float) -> Taken:
+        """Begin anew with another clock, because this one advances too many periods per frame."""
+        was, self.base = self.base, next_base(self.base, frame, self.recent[-1][1])
+        time = self.time_of(frame)
+        assert time is not None
+        told = f"the {WORDS[was]} {too_fast(was, speed)}, so that {WORDS[self.base]}{'s' * (self.base == 'sequence')}"
+        return self._restart(time, frame, f"{told} are used instead")
 
     def time_of(self, frame: Frame) -> float | None:
         """Return the time of a frame on the clock that the grid follows, or None if the frame does not have it.
@@ -222,6 +250,7 @@ class Grid(State):
         """Let a grid begin at a frame."""
         self.clock = DeviceClock()
         self.clock.observe(time, frame.received)
+        self.tempo.begin(frame.received)
         self.due, self.before, self.values, self.old = time, None, frame.values, 0
         self.held, self.patience = [], -1
         self.recent.clear()
@@ -249,8 +278,12 @@ class Grid(State):
             return False
         return (time, -1 if sequence is None else sequence) in self.recent
 
+    def _oldest(self) -> float:
+        """Return the delay in seconds beyond which a clock was changed, if it lasts."""
+        return max(OLD, OLD_PERIODS * self.period)
+
     def _is_old(self, delay: float) -> bool:
-        return delay > max(OLD, OLD_PERIODS * self.period)
+        return delay > self._oldest()
 
     def _late(self, time: float, frame: Frame) -> Taken:
         """Drop a frame that is older than what was used, unless a run of them shows that a clock was set back."""

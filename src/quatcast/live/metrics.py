@@ -217,7 +217,15 @@ def _braces(key: Labels) -> str:
 
 
 def _escape(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n").replace("\r", " ")
+    # Half a surrogate pair, as in the name of a file that is not UTF-8, could not be sent.
+    return (
+        value.encode(errors="replace")
+        .decode()
+        .replace("\\", r"\\")
+        .replace('"', r"\"")
+        .replace("\n", r"\n")
+        .replace("\r", " ")
+    )
 
 
 def _number(value: float) -> str:

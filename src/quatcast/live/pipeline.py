@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.data.wording import counted
 from quatcast.escaping import one_line
 from quatcast.forecasting.contract import learn_with
 from quatcast.live.clock import DeviceClock
@@ -23,10 +24,11 @@ from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.grid import Grid, GridSample, Taken
 from quatcast.live.rate import detect_rate, enough
 from quatcast.live.settings import COMPUTING, LiveSettings
+from quatcast.live.shapes import in_shape, usual_shape, watch
 from quatcast.live.timebase import base_of, passed_over, times_of
 from quatcast.safety.guard import Guarded
 from quatcast.safety.recommendation import recommended
-from quatcast.safety.status import Forecast
+from quatcast.safety.status import Forecast, Status
 from quatcast.typing import Floats
 
 FORMAT = 1
@@ -65,6 +67,8 @@ class Pipeline:
         Sampling rate and horizons in seconds, 0 and empty as long as they are being measured.
     names, unit
         Names of the channels and unit of the values.
+    beginnings
+        How many times this object has made a forecaster: again if samples of another shape prevail at the start.
 
     Examples
     --------
@@ -80,11 +84,11 @@ class Pipeline:
 
     def __init__(self, settings: LiveSettings, build: Build = build_recommended) -> None:
         self.settings, self.build = settings, build
-        self.frames = 0
-        self.rate = settings.rate or 0.0
-        self.horizons = settings.horizon
-        self.names, self.unit = settings.names, settings.unit
+        self.frames = self.beginnings = 0
+        self._forget()
         self._measuring: list[Frame] = []
+        self._strange: list[Frame] = []
+        self._settled = False
         self._grid: Grid | None = None
         self._forecaster: Guarded | None = None
 
@@ -108,23 +112,60 @@ class Pipeline:
         """Number of frames and samples of each kind."""
         return dict(self._grid.counts) if self._grid is not None else {"frames": self.frames}
 
+    def words(self) -> str:
+        """Return rate, channels and horizons in words.
+
+        Examples
+        --------
+        >>> pipeline = Pipeline(LiveSettings(rate=10.0))
+        >>> _ = pipeline.take(Frame("chest", 0, 0.0, 500.0, np.zeros((1, 3))))
+        >>> pipeline.words()
+        '10 Hz, 1 channel, forecasts 0.5 s ahead'
+        """
+        ahead = ", ".join(f"{horizon:g} s" for horizon in self.horizons)
+        return f"{self.rate:g} Hz, {counted(len(self.names), 'channel')}, forecasts {ahead} ahead"
+
     def take(self, frame: Frame) -> Taken:
         """Take in a frame, and return the samples to be forecast from, in order."""
         self.frames += 1
         fit = fitted(frame, self.settings.space)
         if fit is None:
             return Taken(dropped="coordinates")
-        if self._grid is not None:
-            return self._watch(self._grid, fit) if self._measuring else self._grid.take(self._cleaned(fit))
-        self._measuring.append(fit)
-        if self.rate and self.horizons:
-            return self._begin()
-        return self._begin() if self._enough() else Taken()
+        if self._grid is None:
+            self._measuring.append(fit)
+            return self._begin() if self._enough() else Taken()
+        fit = in_shape(fit, self.shape)
+        if not self._settled:
+            self._strange, prevalent = watch(self._strange, fit, self.shape, len(self.settings.names))
+            if prevalent is not None:
+                return self._begin_anew(self._grid, fit)
+        return self._watch(self._grid, fit) if self._measuring else self._grid.take(self._cleaned(fit))
+
+    def end(self) -> None:
+        """Raise an error if the stream ends while frames wait only because they contradict the names.
+
+        Raises
+        ------
+        ValueError
+            With the number of names and that of the channels.
+        """
+        if self._grid is None and self._measuring and self.rate and self.horizons:
+            self._begin()
+
+    def _forget(self) -> None:
+        """Forget what was learnt from frames in addition to the settings."""
+        self.rate, self.horizons = self.settings.rate or 0.0, self.settings.horizon
+        self.names, self.unit = self.settings.names, self.settings.unit
 
     def _enough(self) -> bool:
-        """Return whether the waiting frames show the rate, by the times of the device if it gives them."""
-        if self._measuring[0].device_time is not None and enough(times_of(self._measuring, "device")):
+        """Return whether the waiting frames show the rate, by the times of the device if it gives them.
+
+        If nothing is to be measured, one frame is sufficient, unless it contradicts the names.
+        """
+        if self.rate and self.horizons and usual_shape(self._measuring, len(self.settings.names)) is not None:
             return True
+        if self._measuring[0].device_time is not None and enough(times_of(self._measuring, "device")):
+            return base_of(self._measuring, self.rate) == "device" or enough([one.received for one in self._measuring])
         return enough([one.received for one in self._measuring])
 
     def _cleaned(self, frame: Frame) -> Frame:
@@ -136,30 +177,53 @@ class Pipeline:
 
     def _begin(self) -> Taken:
         """Begin the grid and the forecaster, and take in the frames that have been waiting."""
-        waiting, self._measuring = self._measuring, []
-        first = waiting[0]
+        shape = usual_shape(self._measuring, len(self.settings.names)) or self._measuring[-1].values.shape
+        waiting = [in_shape(frame, shape) for frame in self._measuring]
+        usual = [frame for frame in waiting if frame.values.shape == shape]
+        base, event = self._prepare(usual)
+        grid = self._grid = Grid(self.period, base, self.settings.input_age, self.settings.space)
+        # One frame does not show whether its clock advances.
+        self._measuring = waiting if len(waiting) == 1 and base != "received" else []
+        samples: list[GridSample] = []
+        # The grid drops and counts the others, once it knows the shape.
+        for frame in [*usual, *(one for one in waiting if one.values.shape != shape)]:
+            taken = grid.take(self._cleaned(frame))
+            samples, event = samples + taken.samples, event or taken.event
+        return Taken(samples, taken.dropped if len(waiting) == 1 else "", event)
+
+    def _begin_anew(self, grid: Grid, frame: Frame) -> Taken:
+        """Begin again at a frame whose shape prevails; the points of the grid are counted on."""
+        usual = [one for one in self._strange if one.values.shape == frame.values.shape]
+        self._measuring, self._strange = [], []
+        self._forget()
+        base, event = self._prepare(usual)
+        self._grid = Grid(
+            *(self.period, base, self.settings.input_age, self.settings.space),
+            number=grid.number,
+            told=grid.told,
+            counts=grid.counts,
+        )
+        taken = self._grid.take(self._cleaned(frame))
+        return taken._replace(event=event or taken.event)
+
+    def _prepare(self, frames: list[Frame]) -> tuple[str, str]:
+        """Make a forecaster for frames of one shape; return what gives them their time, and what to tell about it."""
+        first = frames[0]
         if len(first.values) > MAX_CHANNELS:
             raise ValueError(f"sample: expected at most {MAX_CHANNELS} channels, got {len(first.values)}")
-        base = base_of(waiting)
+        base = base_of(frames, self.rate)
+        event = passed_over(frames, base, self.rate)
         if not self.rate:
-            self.rate = detect_rate(times_of(waiting, base))
+            self.rate = detect_rate(times_of(frames, base))
         if not self.horizons:
-            self.horizons = (self._needed(waiting, base),)
+            self.horizons = (self._needed(frames, base),)
         self.names = self.names or first.names or tuple(f"channel {i + 1}" for i in range(len(first.values)))
         self.unit = self.unit or first.unit
         if len(self.names) != len(first.values):
             raise ValueError(f"names: expected {len(first.values)} names for as many channels, got {len(self.names)}")
         self._forecaster = self.build(self.horizons, self.rate, self.names, self.settings.space)
-        self._grid = Grid(self.period, base, self.settings.input_age, self.settings.space)
-        if len(waiting) == 1 and base != "received":
-            # One frame does not show whether its clock advances.
-            self._measuring = waiting
-        samples: list[GridSample] = []
-        event = passed_over(waiting, base)
-        for frame in waiting:
-            taken = self._grid.take(self._cleaned(frame))
-            samples, event = samples + taken.samples, event or taken.event
-        return Taken(samples, taken.dropped if len(waiting) == 1 else "", event)
+        self.beginnings += 1
+        return base, event
 
     def _watch(self, grid: Grid, frame: Frame) -> Taken:
         """Take in a frame while the clock has not advanced since the first one, or go over to another clock."""
@@ -171,8 +235,8 @@ class Pipeline:
             self._measuring = []
         elif enough([one.received for one in self._measuring]):
             waiting, self._measuring = self._measuring, []
-            base = base_of(waiting)
-            return grid.follow(base, self._cleaned(frame), passed_over(waiting, base))
+            base = base_of(waiting, self.rate)
+            return grid.follow(base, self._cleaned(frame), passed_over(waiting, base, self.rate))
         return grid.take(self._cleaned(frame))
 
     def _needed(self, frames: list[Frame], base: str) -> float:
@@ -193,8 +257,14 @@ class Pipeline:
         return self._forecaster
 
     def forecast(self, sample: GridSample) -> Forecast:
-        """Return the forecast from a sample, with what was learnt before it."""
-        return self.forecaster.forecast(sample.values)
+        """Return the forecast from a sample, with what was learnt before it.
+
+        After the first one that can be acted on, the stream keeps its channels: receivers know them by their order.
+        """
+        forecast = self.forecaster.forecast(sample.values)
+        if not self._settled and not {*forecast.statuses} <= {Status.WARMING_UP, Status.HOLD}:
+            self._settled, self._strange = True, []
+        return forecast
 
     def learn(self, limit: int | None = None) -> None:
         """Learn from the newest sample, or from at most `limit` of those that are waiting."""
@@ -237,7 +307,9 @@ class Pipeline:
             "horizons": self.horizons,
             "names": self.names,
             "unit": self.unit,
-            "measuring": [(f.sequence, f.device_time, f.received, f.values, f.names, f.unit) for f in self._measuring],
+            "measuring": [_fields(frame) for frame in self._measuring],
+            "strange": [_fields(frame) for frame in self._strange],
+            "settled": self._settled,
             "grid": self._grid,
             "forecaster": self._forecaster,
         }
@@ -258,7 +330,15 @@ class Pipeline:
         self.frames, self.rate, self.horizons = tree["frames"], tree["rate"], tree["horizons"]
         self.names, self.unit = tree["names"], tree["unit"]
         self._measuring = [Frame(self.settings.stream, *one) for one in tree["measuring"]]
+        self._strange = [Frame(self.settings.stream, *one) for one in tree.get("strange", ())]
+        # Earlier versions kept the shape of the first frame.
+        self._settled = tree.get("settled", True)
         self._grid, self._forecaster = tree["grid"], tree["forecaster"]
+
+
+def _fields(frame: Frame) -> tuple[Any, ...]:
+    """Return what a checkpoint holds of a frame."""
+    return frame.sequence, frame.device_time, frame.received, frame.values, frame.names, frame.unit
 
 
 def _radius(forecast: Forecast) -> Floats:

@@ -43,7 +43,9 @@ def detect_rate(times: Sequence[float] | Floats) -> float:
     nearest = min((*ROUND, float(max(round(rate), 1))), key=lambda known: abs(known - rate))
     rate = nearest if abs(nearest - rate) <= NEAR * rate else rate
     if not LOWEST <= rate <= HIGHEST:
-        raise ValueError(f"rate: expected {LOWEST:g} to {HIGHEST:g} Hz, detected {rate:g} Hz; give --rate")
+        raise ValueError(
+            f"rate: expected {LOWEST:g} to {HIGHEST:g} Hz, detected {rate:g} Hz; give --rate, or times in seconds"
+        )
     return rate
 
 

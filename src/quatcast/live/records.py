@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quatcast.live.frames import ForecastFrame, Frame
-from quatcast.live.journal import encode_line, end_line
+from quatcast.live.journal import Reading, encode_line, end_line, journal_files, read_file, read_journal
 from quatcast.live.messages import forecast_text, read_forecast, sample_text
 from quatcast.typing import Floats
 
@@ -113,3 +115,21 @@ def read_forecasts(records: Iterable[dict[str, Any]]) -> Iterator[ForecastRecord
         if record.get("type") == "forecast":
             marks = {name: record.get(name, False) for name in MARKS}
             yield ForecastRecord(read_forecast(record), record["n"], limit=record.get("limit"), **marks)
+
+
+def usual_frame(folder: Path) -> Frame | None:
+    """Return the first frame of a session with the shape that its forecasts have in the end; None without frames.
+
+    Frames before it may have another shape, and so may forecasts, as long as they were those of a stream warming up.
+    """
+    shape = None
+    for _, path in reversed(journal_files(folder)):
+        newest = deque((one for one in read_file(path, Reading()) if one.get("type") == "forecast"), maxlen=1)
+        if newest:
+            shape = read_forecast(newest[0]).sample.shape
+            break
+    frames = (frame for _, frame in read_frames(read_journal(folder)))
+    first = next(frames, None)
+    if first is None or shape in (None, first.values.shape):
+        return first
+    return next((frame for frame in frames if frame.values.shape == shape), first)

@@ -17,7 +17,6 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
-from quatcast.data.wording import counted
 from quatcast.live.clock import now
 from quatcast.live.coordinates import fitted
 from quatcast.live.counters import Counters
@@ -211,6 +210,8 @@ class Service:
                 self._coming, self._waiting = None, True
                 frame = await coming
                 self._waiting = False
+                if frame is None:
+                    self.pipeline.end()
                 if frame is None or self._stopping:
                     return
                 self._coming = asyncio.ensure_future(_next_frame(frames))
@@ -248,7 +249,7 @@ class Service:
         number = self.pipeline.frames + 1
         if self.session is not None:
             self.session.record_frame(frame, number)
-        measured = self.pipeline.measured
+        measured, beginnings = self.pipeline.measured, self.pipeline.beginnings
         taken = self.pipeline.take(frame)
         self.metrics.count("samples", stream=self._stream)
         if taken.dropped:
@@ -264,21 +265,18 @@ class Service:
         if self.pipeline.measured and not taken.dropped and not self.metrics.is_ready:
             self.metrics.ready(True)
             self.metrics.gauge("rate_hz", self.pipeline.rate, stream=self._stream)
-        if not measured and self.pipeline.measured:
-            self._begun()
+        if self.pipeline.beginnings != beginnings:
+            self._begun(anew=measured)
         for sample in taken.samples[:-1]:
             await self._answer(sample, frame, number, send=False)
         if taken.samples:
             await self._answer(taken.samples[-1], frame, number, send=True)
 
-    def _begun(self) -> None:
-        ahead = ", ".join(f"{horizon:g} s" for horizon in self.pipeline.horizons)
-        self.tell(
-            "started",
-            f"{self.pipeline.rate:g} Hz, {counted(len(self.pipeline.names), 'channel')}, forecasts {ahead} ahead",
-            rate=self.pipeline.rate,
-            horizons=list(self.pipeline.horizons),
-        )
+    def _begun(self, anew: bool) -> None:
+        self.metrics.gauge("rate_hz", self.pipeline.rate, stream=self._stream)
+        why = "anew, because most samples have another shape than the first: " if anew else ""
+        more = {"rate": self.pipeline.rate, "horizons": list(self.pipeline.horizons)}
+        self.tell("started", f"{why}{self.pipeline.words()}", **more)
 
     async def _answer(self, sample: GridSample, frame: Frame, number: int, *, send: bool) -> None:
         """Forecast from a sample and send the forecast; then learn."""

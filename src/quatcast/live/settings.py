@@ -72,8 +72,14 @@ class LiveSettings:
     valid: tuple[Valid, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.stream or len(self.stream) > 64 or not self.stream.isprintable():
-            raise ValueError(f"stream: expected a printable name of 1 to 64 characters, got {self.stream!r}")
+        # Receivers refuse messages with other names.
+        for what, text in (
+            ("stream", self.stream),
+            *(("names", name) for name in self.names),
+            ("unit", self.unit or "1"),
+        ):
+            if not 0 < len(text) <= 64 or not text.isprintable():
+                raise ValueError(f"{what}: expected printable text of 1 to 64 characters, got {text!r}")
         for seconds in self.horizon:
             if not 0 < seconds <= LONGEST:
                 raise ValueError(f"horizon: expected seconds, more than 0 and at most {LONGEST:g}, got {seconds!r}")

@@ -14,7 +14,7 @@ from quatcast.forecasting.spaces import Space, find_space
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.grid import interpolate
 from quatcast.live.journal import Reading, read_journal
-from quatcast.live.records import ForecastRecord, read_forecasts, read_frames
+from quatcast.live.records import ForecastRecord, read_forecasts, read_frames, usual_frame
 from quatcast.live.session import read_settings
 from quatcast.typing import Bools, Floats
 
@@ -187,8 +187,10 @@ def summarise(folder: Path) -> SessionSummary:
     settings = read_settings(folder)
     summary = SessionSummary(settings.stream, settings.names, settings.unit)
     received = _read_frames(folder, summary)
-    if not summary.frames:
+    usual = usual_frame(folder)
+    if usual is None:
         raise ValueError(f"{folder}: the session holds no samples yet")
+    summary.names = summary.names or usual.names or tuple(f"channel {i + 1}" for i in range(len(usual.values)))
     steps, rate = 0.0, 1.0
     for record in read_journal(folder, found=summary.reading):
         if record["type"] == "event":
@@ -198,7 +200,7 @@ def summarise(folder: Path) -> SessionSummary:
                 summary.horizons = tuple(record["horizons"])
                 steps = summary.horizons[0] * rate
     truth = Truth(steps, find_space(settings.space, rate))
-    _score(read_forecasts(read_journal(folder)), summary, received, truth)
+    _score(read_forecasts(read_journal(folder)), summary, received, truth, usual.values.shape)
     return summary
 
 
@@ -208,7 +210,6 @@ def _read_frames(folder: Path, summary: SessionSummary) -> dict[int, float]:
     for number, frame in read_frames(read_journal(folder)):
         received[number] = frame.received
         summary.frames += 1
-        summary.names = summary.names or frame.names or tuple(f"channel {i + 1}" for i in range(len(frame.values)))
         summary.unit = summary.unit or frame.unit
     return received
 
@@ -256,9 +257,13 @@ class Truth:
 
 
 def _score(
-    forecasts: Iterable[ForecastRecord], summary: SessionSummary, received: dict[int, float], truth: Truth
+    forecasts: Iterable[ForecastRecord],
+    summary: SessionSummary,
+    received: dict[int, float],
+    truth: Truth,
+    shape: tuple[int, ...],
 ) -> None:
-    """Compare every forecast with the sample that it was for."""
+    """Compare every forecast with the sample that it was for, if it has the usual shape."""
     pending: deque[ForecastFrame] = deque()
     times, compared, latencies = [], [], []
     first = last = None
@@ -274,6 +279,10 @@ def _score(
         if not record.unsent and not record.recovered:
             summary.status[one.status] += 1
             latencies.append(one.sent_time - received.get(record.frame, np.nan))
+        if one.sample.shape != shape:
+            pending.clear()
+            before = None
+            continue
         pending.append(one)
         while truth.steps and pending and pending[0].sequence <= one.sequence - truth.after:
             earlier = pending.popleft()

@@ -1,6 +1,7 @@
 """What gives frames their time: the clock of the device, its sequence numbers, or the times of arrival.
 
-A tracker may fill in the same time, or the same number, in every message. Such a clock is of no use and is passed over.
+A tracker may fill in the same time, or the same number, in every message, or times in milliseconds. Such a clock is of
+no use and is passed over.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ import numpy as np
 
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import Frame
+from quatcast.live.rate import LOWEST
+from quatcast.live.tempo import TOO_FAST, too_fast
 
 FEWEST = 3
 """Number of different times that a clock must have shown, if there were as many frames."""
 WORDS = {"device": "device time", "sequence": "sequence number", "received": "times of arrival"}
 
 
+NAMES = {"device": "device_time", "sequence": "sequence"}
+"""Names of the clocks in a frame, the better one first."""
+FEWEST_STEPS = 8
+"""Number of frames from which on their median step is known."""
 LARGEST = {"device": MAX_TIME, "sequence": 2**40}
 """Largest times and numbers; a larger number is a time in milliseconds or less, and not a count."""
 
@@ -25,8 +32,15 @@ def _usable(value: float | None, largest: float) -> float | None:
     return value if value is not None and abs(value) <= largest else None
 
 
-def base_of(frames: Sequence[Frame]) -> str:
-    """Return what gives frames their time: "device", "sequence" or "received", the first of them that advances.
+def base_of(frames: Sequence[Frame], rate: float = 0.0) -> str:
+    """Return what gives frames their time: "device", "sequence" or "received", the first of them that is a clock.
+
+    Parameters
+    ----------
+    frames
+        Frames in the order of arrival.
+    rate
+        Rate of the stream in Hz, 0 if it is to be detected; a clock must then advance at a possible rate.
 
     Examples
     --------
@@ -34,26 +48,54 @@ def base_of(frames: Sequence[Frame]) -> str:
     >>> base_of(frames[:1]), base_of(frames)
     ('device', 'sequence')
     """
-    for base, name in (("device", "device_time"), ("sequence", "sequence")):
-        times = [_usable(getattr(frame, name), LARGEST[base]) for frame in frames]
-        if times[0] is not None and len(set(times) - {None}) >= min(FEWEST, len(frames)):
-            return base
-    return "received"
+    return next((base for base in NAMES if not _fault(frames, base, rate)), "received")
 
 
-def passed_over(frames: Sequence[Frame], base: str) -> str:
-    """Return a sentence about a clock that frames have and that does not advance, nothing if there is none.
+def next_base(base: str, frame: Frame, before: int) -> str:
+    """Return what gives a frame its time if not `base`: numbers, if they have grown by 1 or 2 since the one before.
 
     Examples
     --------
-    >>> passed_over([Frame("chest", None, 7.0, 500.0, np.zeros((1, 3)))], "received")
+    >>> frame = Frame("chest", 7, 700.0, 500.0, np.zeros((1, 3)))
+    >>> next_base("device", frame, 6), next_base("device", frame, -1), next_base("sequence", frame, 6)
+    ('sequence', 'received', 'received')
+    """
+    number = _usable(frame.sequence, LARGEST["sequence"])
+    counts = number is not None and before >= 0 and 1 <= number - before <= 2
+    return "sequence" if base == "device" and counts else "received"
+
+
+def _fault(frames: Sequence[Frame], base: str, rate: float) -> str:
+    """Return in words why a clock cannot be used; empty if it can."""
+    times = [getattr(frame, NAMES[base]) for frame in frames]
+    usable = [_usable(time, LARGEST[base]) for time in times]
+    if usable[0] is None:
+        return "is too large" if times[0] is not None else "is missing"
+    different = sorted({time for time in usable if time is not None})
+    if len(different) < min(FEWEST, len(frames)):
+        return "does not advance"
+    if rate or len(frames) < FEWEST_STEPS:
+        return ""
+    step, arrival = (float(np.median(np.diff(each))) for each in (different, sorted(one.received for one in frames)))
+    if base == "sequence":
+        return too_fast(base, step) if step >= TOO_FAST[base] else ""
+    # A recording that is sent at once arrives faster than it was measured, but shows a possible rate.
+    slow = step * LOWEST > 1 and 0 < arrival < step / TOO_FAST[base]
+    return too_fast(base, step / arrival) if slow else ""
+
+
+def passed_over(frames: Sequence[Frame], base: str, rate: float = 0.0) -> str:
+    """Return a sentence about a clock that frames have and that cannot be used, nothing if there is none.
+
+    Examples
+    --------
+    >>> passed_over([Frame("chest", None, 7.0, 500.0, np.zeros((1, 3)))] * 3, "received")
     'the device time does not advance, so that times of arrival are used instead'
     """
     given = "device" if frames[0].device_time is not None else "sequence" if frames[0].sequence is not None else base
     if base == given:
         return ""
-    first = frames[0].device_time if given == "device" else frames[0].sequence
-    why = "is too large" if _usable(first, LARGEST[given]) is None else "does not advance"
+    why = _fault(frames, given, rate)
     return f"the {WORDS[given]} {why}, so that {WORDS[base]}{'s' * (base == 'sequence')} are used instead"
 
 

@@ -44,6 +44,10 @@ _quiet = logging.getLogger("quatcast.live.websockets")
 _quiet.setLevel(logging.CRITICAL)
 
 
+MAX_OPENED = 4 * MAX_CLIENTS
+"""Number of connections, also of those that have not asked for anything yet; each takes a file descriptor."""
+
+
 class WebSocketLinks:
     """The connections of a WebSocket transport, each served by a handler.
 
@@ -66,7 +70,7 @@ class WebSocketLinks:
         self.endpoint, self.path, self.handler, self.refused = endpoint, path or "/", handler, refused
         self.address = (endpoint.host, endpoint.port)
         self._server: Server | None = None
-        self._clients = 0
+        self._clients = self._opened = 0
         self._task: asyncio.Task[None] | None = None
         self._errors = require("websockets.exceptions", "live")
         self._settings: dict[str, Any] = {
@@ -80,13 +84,32 @@ class WebSocketLinks:
     async def open(self) -> None:
         """Begin to listen, or to connect."""
         if self.endpoint.listen:
-            serve = require("websockets.asyncio.server", "live").serve
+            library = require("websockets.asyncio.server", "live")
+            settings = self._settings | {"create_connection": self._bounded(library.ServerConnection)}
             with naming(self.endpoint):
-                self._server = await serve(self._serve, *self.address, process_request=self._check, **self._settings)
+                self._server = await library.serve(self._serve, *self.address, process_request=self._check, **settings)
             assert self._server is not None
             self.address = next(iter(self._server.sockets)).getsockname()[:2]
         else:
             self._task = asyncio.create_task(keep_connected(str(self.endpoint), self._connect))
+
+    def _bounded(self, kind: Any) -> Any:
+        """Return a class of connections that are cut if there are too many, before they have said anything."""
+        links = self
+
+        class Bounded(kind):  # type: ignore[misc]
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                links._opened += 1
+                super().connection_made(transport)
+                if links._opened > MAX_OPENED:
+                    links.refused["clients"] += 1
+                    self.transport.abort()
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                links._opened -= 1
+                super().connection_lost(exc)
+
+        return Bounded
 
     async def close(self) -> None:
         """End all connections."""

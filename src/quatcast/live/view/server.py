@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import socket
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import Self
 from urllib.parse import quote
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.datastructures import Address
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from quatcast.escaping import one_line
 from quatcast.live.metrics import Metrics
 from quatcast.live.protection import bearer_token
 from quatcast.live.view.access import Access
+from quatcast.live.view.connections import CLOSING, MAX_CONNECTIONS, BoundedProtocol, LoopServer
 from quatcast.live.view.feed import TooManyViewersError, Viewer, ViewFeed
 
 SEND_TIMEOUT = 5.0
 """Longest time that a viewer may take for one message, in seconds; a slower one is disconnected."""
 MAX_RECEIVED = 1024
 """Largest message that a viewer may send, in bytes. The page sends none; at the first the server hangs up."""
-MAX_CONNECTIONS = 64
 MAX_HEADERS = 16 * 1024
 OPEN_PATHS = ("/healthz", "/readyz")
 """Paths that need no token, because they only say yes or no."""
@@ -88,7 +86,7 @@ class View:
         self.port = port
         self._pages = _read_pages()
         self._tasks: list[asyncio.Task[None]] = []
-        self._server: _Server | None = None
+        self._server: LoopServer | None = None
 
     @property
     def url(self) -> str:
@@ -114,10 +112,11 @@ class View:
         self.port = listener.getsockname()[1]
         config = uvicorn.Config(
             self._app(),
-            http="h11",
+            http=BoundedProtocol,
             ws="websockets-sansio",
             lifespan="off",
             log_config=None,
+            log_level="error",  # a warning per invalid request would let anybody fill the log
             access_log=False,
             server_header=False,
             ws_max_size=MAX_RECEIVED,
@@ -126,7 +125,7 @@ class View:
             h11_max_incomplete_event_size=MAX_HEADERS,
             timeout_graceful_shutdown=1,
         )
-        self._server = _Server(config)
+        self._server = LoopServer(config)
         serving = asyncio.create_task(self._server.serve([listener]))
         while not self._server.started and not serving.done():
             await asyncio.sleep(0.005)
@@ -171,7 +170,7 @@ class View:
     async def _ready(self, request: Request) -> Response:
         if self.metrics.is_ready:
             return PlainTextResponse("ready\n")
-        why = f": {self.metrics.why}" if self.permitted(request) and self.metrics.why else ""
+        why = f": {one_line(self.metrics.why)}" if self.permitted(request) and self.metrics.why else ""
         return PlainTextResponse(f"not ready{why}\n", 503)
 
     async def _metrics(self, request: Request) -> Response:
@@ -185,7 +184,7 @@ class View:
                 self.metrics.count("viewers_joined")
                 await self._serve(websocket, viewer)
         except TooManyViewersError as error:
-            await websocket.close(1013, str(error))
+            await self._hang_up(websocket, 1013, str(error))
 
     async def _serve(self, websocket: WebSocket, viewer: Viewer) -> None:
         """Send until the viewer leaves, is too slow or says something; a page has nothing to say."""
@@ -194,7 +193,7 @@ class View:
         try:
             done, _ = await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
             if listening in done and listening.result()["type"] == "websocket.receive":
-                await websocket.close(1008, "the view takes no messages")
+                await self._hang_up(websocket, 1008, "the view takes no messages")
         finally:
             sending.cancel()
             listening.cancel()
@@ -215,6 +214,12 @@ class View:
                 self._server.abort(websocket.client)
         except WebSocketDisconnect:
             pass
+
+    async def _hang_up(self, websocket: WebSocket, code: int, reason: str) -> None:
+        """Tell a viewer why its connection ends, and do not wait long for it to agree."""
+        await websocket.close(code, reason)
+        if self._server is not None:
+            self._server.abort(websocket.client, after=CLOSING)
 
     async def _beat(self) -> None:
         while True:
@@ -275,20 +280,6 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sender
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to the service."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    def abort(self, client: Address | None) -> None:
-        """Cut the connection to an address. An orderly end would wait until the other side has read everything."""
-        for connection in list(self.server_state.connections):
-            if getattr(connection, "client", None) == client:
-                connection.transport.abort()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from quatcast import DampedVelocity, Gate, Guarded, Mixture, Status
+from quatcast.data import simulated
 from quatcast.forecasting.velocity import LastPosition
+from quatcast.testing.bursts import with_burst
 
 RATE = 10.0
 
@@ -57,3 +59,12 @@ def test_single_faults_do_not_widen_the_usual_range(every):
     for row in x:
         gate.update(row)
     assert np.sqrt(gate.state.power[0]) < 3.0
+
+
+def test_a_channel_that_stays_outside_settles_there_although_it_was_back_for_a_moment():
+    """After a burst that was taken for a shift it is back without an offset; a wider range would keep the offset."""
+    x = with_burst(simulated(seconds=81)[1].positions, "unit times 1000", "one coordinate", 600, 100)
+    guarded = make()
+    for row in x:
+        guarded.update(row)
+    np.testing.assert_array_equal(guarded.gate.state.shifts.offset, 0.0)

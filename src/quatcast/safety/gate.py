@@ -346,7 +346,8 @@ class Gate(Checkpointable):
         state, away = self.state, position - self.state.center
         settled, distance = state.shifts.settle(away, outside, LASTING * self.rate)
         # A body that moves after a long rest passes through its place of rest in every period.
-        if some(often := outside & (state.shifts.lately >= LASTING * self.rate)):
+        passing = state.shifts.outside < 0.5 * LASTING * self.rate
+        if some(often := outside & passing & (state.shifts.lately >= LASTING * self.rate)):
             state.power = np.where(often, np.sum(away * away, axis=-1) / AWAY**2, state.power)
         if some(settled):
             state.past = state.past - distance

@@ -204,3 +204,13 @@ def test_learning_without_a_prediction_leaves_the_same_state(make):
         assert other._learn(*pair) is None
         assert (step.weight == 1).all()
         assert fingerprint(one) == fingerprint(other)
+
+
+@given(st.integers(1, 200), st.integers(1, 40))
+def test_the_products_of_a_fit_are_spread_evenly_over_its_samples(refit, descents):
+    learner = KernelRidge(refit=refit, descents=descents)
+    made = [learner._until(n + 1) - learner._until(n) for n in range(refit)]
+    assert sum(made) == descents + 1, "the fit itself, and its descents"
+    assert made[0] >= 1
+    assert max(made) - min(made) <= 1 or refit > descents
+    assert max(made) <= -(-(descents + 1) // refit) + 1

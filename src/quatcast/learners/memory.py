@@ -289,9 +289,15 @@ class KernelRidge(_Memory):
         phase = state.count % self.refit
         if phase == 0:
             self._refit()
-        # The descents of a fit are spread evenly over the samples until the next one.
-        for _ in range((phase + 1) * self.descents // self.refit - phase * self.descents // self.refit):
+        for _ in range(self._until(phase + 1) - self._until(phase) - (phase == 0)):
             self._descend()
+
+    def _until(self, samples: int) -> int:
+        """Return how many products with K are made in that many samples from a fit on, which itself takes the first.
+
+        They are spread evenly over the samples until the next fit.
+        """
+        return max(samples > 0, (2 * samples * (self.descents + 1) + self.refit) // (2 * self.refit))
 
     def _samples(self, count: int) -> slice:
         """Return where the last `memory` of the first `count` samples are in the windows."""

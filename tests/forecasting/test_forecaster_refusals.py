@@ -8,6 +8,7 @@ import pytest
 from test_forecaster import TRAIN, walk
 
 from quatcast import QRNN, RLS, Forecaster, Persistence
+from quatcast.data import simulated
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,12 @@ def test_channels_neither_come_nor_go(begun):
     with pytest.raises(ValueError, match=r"sample: expected shape \(2, 3\) as before, got \(3, 3\)"):
         forecaster.update(np.zeros((3, 3)))
     assert pickle.dumps(forecaster) == before
+
+
+def test_a_recording_in_place_of_its_positions_is_named():
+    recording = simulated(seconds=5)[1]
+    with pytest.raises(ValueError, match="positions: expected real numbers, got a Recording; give its positions"):
+        Forecaster(RLS(), horizon=2, lags=2, train=TRAIN).run(recording)
 
 
 @pytest.mark.parametrize("observed", [[True], [1, 0], True, [True, True, False]], ids=str)

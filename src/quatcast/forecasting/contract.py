@@ -248,7 +248,9 @@ def _checked(name: str, given: ArrayLike, axes: tuple[str, ...], finite: bool) -
     except ValueError as error:
         raise ValueError(f"{name}: expected shape {expected}, got rows of different lengths ({error})") from None
     if array.dtype.kind not in "fiu":
-        raise ValueError(f"{name}: expected real numbers, got an array of type {array.dtype}")
+        whole = hasattr(given, "positions")
+        instead = f"a {type(given).__name__}; give its positions" if whole else f"an array of type {array.dtype}"
+        raise ValueError(f"{name}: expected real numbers, got {instead}")
     if array.ndim != len(axes) or 0 in array.shape:
         raise ValueError(f"{name}: expected shape {expected}, got {array.shape}")
     if finite:

@@ -37,7 +37,7 @@ from quatcast.safety.channels import some
 from quatcast.safety.gate import Gate
 from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import RECENT
-from quatcast.safety.points import Curve, Points, snapshot
+from quatcast.safety.points import Curve, Points
 from quatcast.safety.status import (
     UNIT_QUATERNIONS,
     Forecast,
@@ -208,7 +208,7 @@ class Guarded(OnlineForecaster):
         continued = gated.position - gated.offset
         origin = self._space.from_coordinates(state.chart, gated.position)
         if state.points is not None:
-            state.points.see(origin, gated.offset)
+            state.points.see(origin, gated.offset, state.chart, gated.position)
         radii = [track.mature(gated, continued, self._distances) for track in state.tracks]
         path, fault = self._ask(gated, continued, origin, before)
         if some(gated.still):
@@ -233,13 +233,11 @@ class Guarded(OnlineForecaster):
         return None if self.state.points is None else partial(self.state.points.distances, self._space)
 
     def _curve(self, gated: Gated, path: Floats) -> Curve | None:
-        """Return the path in coordinates, if these are not points, and remember its points."""
+        """Return the path in coordinates, if these are not points, and remember it."""
         if self.state.points is None:
             return None
-        seconds, knots = np.append(0.0, self._whole), np.concatenate([gated.position[None], path + gated.offset])
-        curve = Curve(self._space, snapshot(self.state.chart), seconds, knots)
-        self.state.points.take(curve)
-        return curve
+        self.state.points.take(path + gated.offset)
+        return self.state.points.curve(self._space)
 
     def _answer(self, gated: Gated, origin: Floats, path: Floats, judged: list[Judged]) -> Forecast:
         """Return the forecast for the horizons asked for."""

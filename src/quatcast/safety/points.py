@@ -17,7 +17,7 @@ import numpy as np
 
 from quatcast.checkpoint import State
 from quatcast.forecasting.charts import Chart, Space
-from quatcast.safety.between import interpolate, moments_between
+from quatcast.safety.between import interpolate
 from quatcast.typing import Counts, Floats
 
 
@@ -63,33 +63,38 @@ class Curve:
 
 @dataclass
 class Points(State):
-    """Samples and forecasts of the last samples as points of the space.
+    """What is needed to compare forecasts with later samples as points of the space.
 
     Attributes
     ----------
-    moments
-        (n,), for how many samples ahead: the horizons, and where interpolation is compared with the truth.
+    knots
+        0 and the horizons in samples.
     recent
-        Of each sample, the sample itself and its forecasts (1 + n, channels, k), and the offset of the gate.
+        Of each of the last samples, the sample (channels, k), the offset of the gate, where the coordinates had
+        arrived, and the coordinates of the sample and of its forecasts (1 + horizons, rows, dimensions).
     """
 
-    moments: Counts
-    recent: deque[tuple[Floats, Floats]]
+    knots: tuple[int, ...]
+    recent: deque[tuple[Floats, Floats, Chart, Floats]]
 
     @classmethod
     def begin(cls, horizons: Sequence[int]) -> Points:
         """Return the state before the first sample."""
-        moments = np.unique([*horizons, *(m for inside in moments_between((0, *horizons)) for m in inside)])
-        return cls(moments, deque(maxlen=horizons[-1] + 1))
+        return cls((0, *horizons), deque(maxlen=horizons[-1] + 1))
 
-    def see(self, point: Floats, offset: Floats) -> None:
-        """Take in a sample (channels, k) and the offset of the gate."""
-        self.recent.append((point[None], offset.copy()))
+    def see(self, point: Floats, offset: Floats, chart: Chart, coordinates: Floats) -> None:
+        """Take in a sample (channels, k), the offset of the gate, the chart, and the coordinates of the sample."""
+        self.recent.append((point.copy(), offset, snapshot(chart), coordinates[None]))
 
-    def take(self, curve: Curve) -> None:
-        """Take in the forecasts made at the newest sample."""
-        point, offset = self.recent.pop()
-        self.recent.append((np.concatenate([point, curve.at(self.moments / curve.space.rate)]), offset))
+    def take(self, path: Floats) -> None:
+        """Take in the coordinates (horizons, rows, dimensions) of the forecasts made at the newest sample."""
+        point, offset, chart, coordinates = self.recent.pop()
+        self.recent.append((point, offset, chart, np.concatenate([coordinates, path])))
+
+    def curve(self, space: Space, ago: int = 0) -> Curve:
+        """Return the path that was forecast some samples ago."""
+        _, _, chart, coordinates = self.recent[-1 - ago]
+        return Curve(space, chart, np.array(self.knots) / space.rate, coordinates.copy())
 
     def distances(self, space: Space, errors: Floats, ago: int, ahead: Counts) -> Floats:
         """Return the distances (n, rows) of forecasts from the points that were seen later.
@@ -105,9 +110,9 @@ class Points(State):
         ago, ahead
             How many samples ago the forecasts were made, and (n,) for how many samples ahead.
         """
-        points, offset = self.recent[-1 - ago]
-        there = [self.recent[int(m) - ago - 1] for m in ahead]
-        same = np.stack([(now == offset).all(axis=-1) for _, now in there])
-        found = space.distance(points[1 + np.searchsorted(self.moments, ahead)], np.stack([one[0] for one, _ in there]))
+        offset, there = self.recent[-1 - ago][1], [self.recent[int(m) - ago - 1] for m in ahead]
+        same = np.stack([(now == offset).all(axis=-1) for _, now, *_ in there])
+        seen = np.stack([point for point, *_ in there])
+        found = space.distance(self.curve(space, ago).at(ahead / space.rate), seen)
         # Equal coordinates are the same point; rounding must not make a body that rests seem to move.
         return np.where(same & (errors > 0) & np.isfinite(found), found, errors)

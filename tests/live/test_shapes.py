@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from streams import POSITIONS, Given, Kept, build_cheap, frame
-from test_timebase import run
+from test_timebase import assert_interruptions_change_nothing, run
 
 from quatcast.live.export import export_session
 from quatcast.live.frames import Frame
@@ -80,16 +80,7 @@ def test_a_stream_that_has_been_forecast_keeps_its_channels(settings: LiveSettin
 def test_interrupted_equals_undisturbed(settings: LiveSettings, cut: int, beginning: str, tmp_path: Path) -> None:
     """With and without a checkpoint between the odd frames and the new beginning."""
     frames = stream(BEGINNINGS[beginning], 90)
-    undisturbed, _ = run(Pipeline(settings, build_cheap), frames)
-    made: list[bytes] = []
-    for part in (frames[:cut], frames[cut : cut + 9], frames[cut + 9 :]):
-        session, pipeline = Session(tmp_path, settings, lambda text: None), Pipeline(settings, build_cheap)
-        session.recover(pipeline)
-        made += run(pipeline, part, session)[0]
-        if len(part) == 9:
-            session.checkpoint(pipeline)
-        session.close()
-    assert made == undisturbed
+    assert_interruptions_change_nothing(settings, frames, cut, tmp_path)
 
 
 def test_names_say_how_many_channels_there_are() -> None:

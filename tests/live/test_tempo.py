@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from streams import build_cheap, frame
-from test_timebase import DETECTED, GIVEN, run
+from test_timebase import DETECTED, GIVEN, assert_interruptions_change_nothing, run
 
 from quatcast.live.frames import Frame
 from quatcast.live.grid import Grid
 from quatcast.live.pipeline import Pipeline
-from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
 
 
@@ -103,16 +102,7 @@ def test_a_recording_that_arrives_at_once_keeps_its_clock() -> None:
 @pytest.mark.parametrize("cut", [1, 2, 3, 20])
 def test_interrupted_with_a_wrong_clock_equals_undisturbed(cut: int, tmp_path: Path) -> None:
     frames = scaled(1e3, count=60)
-    undisturbed, _ = run(Pipeline(GIVEN, build_cheap), frames)
-    made: list[bytes] = []
-    for part in (frames[:cut], frames[cut : cut + 9], frames[cut + 9 :]):
-        session, pipeline = Session(tmp_path, GIVEN, lambda text: None), Pipeline(GIVEN, build_cheap)
-        session.recover(pipeline)
-        made += run(pipeline, part, session)[0]
-        if len(part) == 9:
-            session.checkpoint(pipeline)
-        session.close()
-    assert made == undisturbed
+    assert_interruptions_change_nothing(GIVEN, frames, cut, tmp_path)
 
 
 def delays(grid: Grid, frames: list[Frame]) -> tuple[list[float], list[str]]:

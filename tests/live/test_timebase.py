@@ -45,6 +45,20 @@ def run(pipeline: Pipeline, frames: list[Frame], session: Session | None = None)
     return made, told
 
 
+def assert_interruptions_change_nothing(settings: LiveSettings, frames: list[Frame], cut: int, folder: Path) -> None:
+    """Stop after `cut` frames without a checkpoint, and nine frames later with one."""
+    undisturbed, _ = run(Pipeline(settings, build_cheap), frames)
+    made: list[bytes] = []
+    for part in (frames[:cut], frames[cut : cut + 9], frames[cut + 9 :]):
+        session, pipeline = Session(folder, settings, lambda text: None), Pipeline(settings, build_cheap)
+        session.recover(pipeline)
+        made += run(pipeline, part, session)[0]
+        if len(part) == 9:
+            session.checkpoint(pipeline)
+        session.close()
+    assert made == undisturbed
+
+
 CASES = [
     (DETECTED, -1, 7.0, NUMBERS),
     (DETECTED, None, 7.0, ARRIVAL),
@@ -72,16 +86,7 @@ def test_stream_goes_on_without_a_clock(
 @pytest.mark.parametrize("cut", [1, 10, 21, 60])
 def test_interrupted_without_a_clock_equals_undisturbed(settings: LiveSettings, cut: int, tmp_path: Path) -> None:
     frames = standing(90, number=None)
-    undisturbed, _ = run(Pipeline(settings, build_cheap), frames)
-    made: list[bytes] = []
-    for part in (frames[:cut], frames[cut : cut + 9], frames[cut + 9 :]):
-        session, pipeline = Session(tmp_path, settings, lambda text: None), Pipeline(settings, build_cheap)
-        session.recover(pipeline)
-        made += run(pipeline, part, session)[0]
-        if len(part) == 9:
-            session.checkpoint(pipeline)
-        session.close()
-    assert made == undisturbed
+    assert_interruptions_change_nothing(settings, frames, cut, tmp_path)
 
 
 def test_coarse_clock_is_followed_if_it_advances() -> None:

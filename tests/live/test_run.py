@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Self
@@ -74,12 +73,12 @@ def test_interrupt_ends_the_stream_with_a_checkpoint(
     async def run() -> int:
         if not has_handlers:
             monkeypatch.setattr(asyncio.get_running_loop(), "add_signal_handler", refuse)
-        plan = StreamPlan(SETTINGS, "simulated:?speed=1", record=tmp_path)
-        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        plan = StreamPlan(SETTINGS, "interrupted:", record=tmp_path)
         return (await asyncio.wait_for(serve(plan), 30)).frames
 
+    entries = [*map(frame, range(5)), lambda: os.kill(os.getpid(), signal.SIGINT), 30.0]
+    monkeypatch.setitem(base._SOURCES, "interrupted", lambda parts, stream: Given(entries))
     before = signal.getsignal(signal.SIGTERM)
-    frames = asyncio.run(run())
-    assert frames > 3
-    assert checkpoints(tmp_path)[0][0] == frames
+    assert asyncio.run(run()) == 5
+    assert checkpoints(tmp_path)[0][0] == 5
     assert signal.getsignal(signal.SIGTERM) == before

@@ -28,7 +28,7 @@ from quatcast.limits import check_memory
 from quatcast.typing import Array, Floats
 
 MAGIC = b"quatcast"
-VERSION = 11
+VERSION = 12
 _HEAD = struct.Struct("<8sIQII")
 """Magic word, format version, length of the outline, checksum of the outline, checksum of the arrays."""
 _ALONE = 1 << 16

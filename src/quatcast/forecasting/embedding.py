@@ -119,10 +119,10 @@ class Embedding(State):
         share one scale, so that a rotation of space only rotates inputs and targets. A coordinate that does not move
         during training has scale 1. For displacements, samples that are far from all others do not count.
         """
-        if target == "displacement":
-            training = _without_outliers(training)
         # Sums over time are several times faster along rows.
         rows = np.ascontiguousarray(np.moveaxis(training, 0, -1))
+        if target == "displacement":
+            rows = _without_outliers(rows)
         mean = np.nanmean if np.isnan(rows).any() else np.mean
         rounding = STILL * np.nanmax(np.abs(rows), axis=-1)
         if scale_by == "channel":
@@ -183,9 +183,10 @@ class Embedding(State):
         return self.center if self.target == "position" else origin
 
 
-def _without_outliers(training: Floats) -> Floats:
-    """Return training samples with NaN in place of those that are far from all others, channel by channel."""
-    distance = np.sqrt(np.sum((training - np.median(training, axis=0)) ** 2, axis=-1))
-    limit = OUTLYING * np.quantile(distance, 0.8, axis=0)
+def _without_outliers(rows: Floats) -> Floats:
+    """Return samples (channels, dimensions, T) with NaN for those that are far from all others, channel by channel."""
+    moved = rows - np.median(rows, axis=-1, keepdims=True)
+    distance = np.sqrt(np.sum(moved * moved, axis=-2, keepdims=True))
+    limit = OUTLYING * np.quantile(distance, 0.8, axis=-1, keepdims=True)
     outlying = (distance > limit) & (limit > 0)
-    return np.where(outlying[..., None], np.nan, training)
+    return np.where(outlying, np.nan, rows) if outlying.any() else rows

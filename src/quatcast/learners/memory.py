@@ -321,13 +321,18 @@ class KernelRidge(_Memory):
             if len(state.kernel) < self.memory:
                 state.kernel = np.zeros((self.memory, self.memory), dtype=np.float32)
             fresh = len(rows) if state.known < 0 else min(state.fitted - state.known, len(rows))
-            past = state.inputs.rows[self._samples(state.fitted)]
-            for i in range(len(rows) - fresh, len(rows)):
+            first, past = len(rows) - fresh, state.inputs.rows[self._samples(state.fitted)]
+            new = np.empty((fresh, len(rows)), dtype=np.float32)
+            for i in range(first, len(rows)):
                 k = state.arrived.pop(state.fitted - len(rows) + i, None)
                 # A row that was computed when its sample came ends with that sample and may begin before the others.
-                k = self._similarity(past[i], state.fitted) if k is None else k[-1 - i :]
-                row, others = rows[i], rows[: len(k)]
-                state.kernel[row, others] = state.kernel[others, row] = k
+                new[i - first, : i + 1] = self._similarity(past[i], state.fitted)[: i + 1] if k is None else k[-1 - i :]
+            corner, later = new[:, first:], np.triu_indices(fresh, 1)
+            corner[later] = corner.T[later]
+            # One block, because the numbers of a single column are far apart in memory.
+            block = np.roll(new, rows[0], axis=1)
+            state.kernel[rows[first:], : len(rows)] = block
+            state.kernel[: len(rows), rows[first:]] = block.T
             state.known, state.arrived = state.fitted, {}
         return state.kernel[: len(rows), : len(rows)]
 

@@ -19,6 +19,8 @@ LARGE = 1e12
 """Sum of the squares of all inputs, in multiples of the penalty, beyond which every fit solves the normal equations."""
 ROUNDING = 1e-13
 """Smallest penalty in that case, relative to the sum of squares: a smaller one would be lost in rounding."""
+AT_ONCE = 15
+"""Fewest samples of a part of a fit: fits to more are divided, so that no sample takes long."""
 
 
 @dataclass
@@ -30,7 +32,7 @@ class RidgeState(LearnerState):
     theta
         Weights (n, d·p) in use.
     fitted
-        Weights of the last fit; `theta` differs from them only after `load_parameters`.
+        Weights of the last part of a fit; those of the last fit are in use, or those of `load_parameters`.
     inverse
         P of the features that are not silent.
     gram, cross
@@ -41,7 +43,8 @@ class RidgeState(LearnerState):
     silent
         Number of leading features that have been zero in all samples.
     inputs, targets
-        Inputs (d, m) and targets (runs, d·p) since the last fits. Features are larger, and a fit computes them again.
+        Inputs (d, m) and targets (runs, d·p) since the last parts of fits. Features are larger, and a fit computes them
+        again.
     steps
         Number of samples.
     """
@@ -59,7 +62,7 @@ class RidgeState(LearnerState):
 
 
 class Fit(NamedTuple):
-    """Result of a fit of one run: weights of the features that are not silent, and what the state becomes.
+    """Result of a part of a fit of one run: weights of the features that are not silent, and what the state becomes.
 
     `change` are the arguments of `Inverse.change`, None if the inputs are large; then there are `gram` and `cross`.
     """
@@ -83,11 +86,11 @@ class Ridge(Learner):
 
         LLᵀ = I + RPRᵀ,    K = L⁻¹RP,    P ← P − KᵀK,    θᵀ ← θᵀ + KᵀL⁻¹(D − Rθᵀ),
 
-    in a fraction of the time. The first fit does the same for all weights but the bias and then adds the bias, whose
-    penalty is so small that a P that began with its inverse would keep large rounding errors. Inputs that are very
-    large relative to the penalty are fitted by the normal equations each time, because P would lose its precision.
-    Leading features that have always been zero, such as the real parts of points in space, have no weight and are left
-    out.
+    in a fraction of the time. A fit to many samples does so in several parts as they arrive. The first part does the
+    same for all weights but the bias and then adds the bias, whose penalty is so small that a P that began with its
+    inverse would keep large rounding errors. Inputs that are very large relative to the penalty are fitted by the
+    normal equations each time, because P would lose its precision. Leading features that have always been zero, such as
+    the real parts of points in space, have no weight and are left out.
 
     Parameters
     ----------
@@ -127,6 +130,22 @@ class Ridge(Learner):
     def _flat_seeds(self) -> list[int]:
         return [0]
 
+    def _due(self, steps: int) -> list[tuple[int, int, bool]]:
+        """Return the runs that are fitted once there are that many samples, to how many, and whether the fit is whole.
+
+        Of the T samples from one fit to the next, part j = 1, …, k ends with sample p = ⌈jT/k⌉.
+        """
+        T = self._interval(len(self.state.theta[0]))
+        k = max(1, T // AT_ONCE)
+        # Different seeds are fitted at different samples, so that the work is spread evenly.
+        seeds, due = self._flat_seeds, []
+        for r, seed in enumerate(seeds):
+            p = (steps - 1 + seed + r * ((T - self.refit) // len(seeds))) % T + 1
+            if p * k % T < k:
+                before = -(-(p * k // T - 1) * T // k)
+                due.append((r, min(steps, p - before), p == T))
+        return due
+
     def parameters(self) -> dict[str, Floats]:
         """Return the weights (p, features, d) and bias (p, d) of the readout, after the run axis.
 
@@ -165,16 +184,17 @@ class Ridge(Learner):
         """Fields of the initial state for n features."""
         runs, width = len(self._flat_seeds), self.algebra.dimension * n_outputs
         zeros, interval = [np.zeros((n, width))] * runs, self._interval(n)
+        parts = max(1, interval // AT_ONCE)
         return {
             "theta": list(zeros),
             "fitted": list(zeros),
             "cross": list(zeros),
-            "inverse": [Inverse.of(np.zeros((0, 0)), pieces=max(1, interval - 1)) for _ in range(runs)],
+            "inverse": [Inverse.of(np.zeros((0, 0)), pieces=max(1, interval // parts - 1)) for _ in range(runs)],
             "gram": [np.zeros((0, 0))] * runs,
             "size": [0.0] * runs,
             "silent": [n] * runs,
-            "inputs": SlidingWindow(interval),
-            "targets": SlidingWindow(interval),
+            "inputs": SlidingWindow(-(-interval // parts)),
+            "targets": SlidingWindow(-(-interval // parts)),
             "steps": 0,
         }
 
@@ -192,33 +212,41 @@ class Ridge(Learner):
         return self._output(self._features(inputs[-1]))
 
     def _update(self, u: Floats, d: Floats, observed: Floats | None) -> StackedStep:
-        state, rows = self.state, self._features(u)
-        prediction = self._output(rows)
+        prediction = self._predict([u])
         error = d - prediction
         loss = 0.5 * np.sum(error * error, axis=(-2, -1))
-        if observed is not None and not observed.any():
-            return StackedStep(prediction, error, loss, np.ones((len(rows), 1, 1)), np.zeros(len(rows)))
-        target = np.where(True if observed is None else observed > 0, d, prediction)
-        # Different seeds are fitted at different samples, so that the work is spread evenly.
-        interval = self._interval(len(state.theta[0]))
-        apart = (interval - self.refit) // len(rows)
-        due = [r for r, seed in enumerate(self._flat_seeds) if (state.steps + 1 + seed + r * apart) % interval == 0]
+        moved = np.zeros(len(prediction))
+        if observed is None or observed.any():
+            moved = self._take(u, np.where(True if observed is None else observed > 0, d, prediction))
+        return StackedStep(prediction, error, loss, np.ones((len(prediction), 1, 1)), moved)
+
+    def _learn(self, u: Floats, d: Floats, observed: Floats | None) -> StackedStep | None:
+        if observed is not None and not observed.all():
+            return self._update(u, d, observed)
+        # Without missing targets no prediction is needed, and features only for a fit.
+        self._take(u, np.broadcast_to(d, (len(self.state.theta), *d.shape[-2:])))
+        return None
+
+    def _take(self, u: Floats, target: Floats) -> Floats:
+        """Remember an input and its target (runs, d, p), fit the runs whose turn it is; how far their weights moved."""
+        state = self.state
+        due = self._due(state.steps + 1)
         marks = [window.mark() for window in (state.inputs, state.targets)] if due else []
         state.inputs.append(u)
-        state.targets.append(target.reshape(len(rows), -1))
+        state.targets.append(target.reshape(len(target), -1))
         state.steps += 1
         try:
-            fits = [self._fit(r) for r in due]
+            fits = [self._fit(r, fresh) for r, fresh, _ in due]
         except np.linalg.LinAlgError:
             state.inputs.rewind(marks[0])
             state.targets.rewind(marks[1])
             state.steps -= 1
             raise
-        moved = np.zeros(len(rows))
-        for r, fit in zip(due, fits, strict=True):
-            moved[r] = self._use(r, fit)
-        self._advance(due)
-        return StackedStep(prediction, error, loss, np.ones((len(rows), 1, 1)), moved)
+        moved = np.zeros(len(target))
+        for (r, _, whole), fit in zip(due, fits, strict=True):
+            moved[r] = self._use(r, fit, whole)
+        self._advance([r for r, _, _ in due])
+        return moved
 
     def _advance(self, fitted: Sequence[int]) -> None:
         """Carry out a part of what fits have left to do, for the runs that were not fitted just now."""
@@ -226,17 +254,15 @@ class Ridge(Learner):
             if r not in fitted:
                 inverse.advance()
 
-    def _fit(self, r: int) -> Fit:
-        """Fit run r to the samples since its last fit."""
+    def _fit(self, r: int, fresh: int) -> Fit:
+        """Fit run r to the last samples, those that it has not been fitted to."""
         state = self.state
-        interval = self._interval(len(state.theta[0]))
-        fresh = min(state.steps, interval)
         R, D = self._features(state.inputs.last(fresh), r), state.targets.last(fresh)[:, r]
         first = min(state.silent[r], int(R.any(axis=0).argmax()))
         R, fitted = R[:, first:], state.fitted[r][first:]
         size = state.size[r] + float(np.vdot(R, R))
         penalty = self._penalty(len(state.fitted[r]))[first:]
-        is_first = state.steps <= interval
+        is_first = state.steps == fresh
         P = state.inverse[r].finished()
         if len(state.gram[r]) or size > LARGE * self.regularization:
             return self._solve_large(r, R, D, penalty, size, first)
@@ -252,19 +278,22 @@ class Ridge(Learner):
         K = both[:, : len(P)]
         return Fit(fitted + K.T @ both[:, len(P) :], size, first, {"matrix": P, "minus": np.ascontiguousarray(K)})
 
-    def _use(self, r: int, fit: Fit) -> float:
-        """Go on with a fit of run r, and return how far its weights have moved."""
+    def _use(self, r: int, fit: Fit, whole: bool) -> float:
+        """Go on with a part of a fit of run r; use its weights if the fit is whole, and return how far they moved."""
         state = self.state
         theta = np.zeros_like(state.fitted[r])
         theta[fit.silent :] = fit.theta
-        moved = float(np.linalg.norm(theta - state.theta[r]))
-        state.fitted[r] = state.theta[r] = theta
+        state.fitted[r] = theta
         state.size[r], state.silent[r] = fit.size, fit.silent
         if fit.change is not None:
             state.inverse[r].change(**fit.change)
         else:
             state.gram[r], state.cross[r] = fit.gram, fit.cross
             state.inverse[r] = Inverse.of(np.zeros((0, 0)), pieces=1)
+        if not whole:
+            return 0.0
+        moved = float(np.linalg.norm(theta - state.theta[r]))
+        state.theta[r] = theta
         return moved
 
     def _solve_large(self, r: int, R: Floats, D: Floats, penalty: Floats, size: float, silent: int) -> Fit:

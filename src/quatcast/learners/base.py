@@ -199,10 +199,16 @@ class Learner(Checkpointable, ABC):
         """
         stacked = self._stack("u", u, self.n_inputs), self._stack("d", d, self.n_outputs)
         mask = self._mask(observed, stacked[1].shape[-1])
-        if not self.begun:
-            self.begin(stacked[0].shape[-1], stacked[1].shape[-1])
-        with np.errstate(over="ignore", invalid="ignore"):
-            out = self._update(*stacked, mask)
+        new = not self.begun
+        try:
+            if new:
+                self.begin(stacked[0].shape[-1], stacked[1].shape[-1])
+            with np.errstate(over="ignore", invalid="ignore"):
+                out = self._update(*stacked, mask)
+        except BaseException:
+            if new:
+                self.rewind(None)
+            raise
         return Step(
             self._public(out.prediction),
             self._public(out.error),

@@ -155,6 +155,28 @@ class DoesHalfASample(Drift):
         return made
 
 
+class WritesIntoSamples(OnlyTheContract):
+    def forecast(self, sample, observed):
+        made = super().forecast(sample, observed)
+        sample[...] = 0.0
+        return made
+
+
+class ChangesTheNumberOfRuns(Drift):
+    def forecast(self, sample, observed):
+        made = super().forecast(sample, observed)
+        return np.stack([made] * (1 + (self.state.drift[0, 0] > 0)))
+
+
+class ForecastsOneOfItsHorizons(Drift):
+    horizons = (1, 2)
+
+
+class LearnsNothingUnderALimit(Drift):
+    def learn_some(self, limit):
+        pass
+
+
 BAD_FORECASTERS = {
     "satisfies_the_contract": ForecastsOneChannel,
     "forecasts_are_finite_after_warm_up": SkipsForecasts,
@@ -172,3 +194,10 @@ BAD_FORECASTERS = {
     "rewind_undoes_every_step": WritesIntoItsOwnState,
     "interrupted_steps_change_nothing": DoesHalfASample,
 }
+
+MORE_BAD_FORECASTERS = [
+    ("satisfies_the_contract", WritesIntoSamples),
+    ("satisfies_the_contract", ChangesTheNumberOfRuns),
+    ("satisfies_the_contract", ForecastsOneOfItsHorizons),
+    ("update_is_forecast_and_learn", LearnsNothingUnderALimit),
+]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from bad_forecasters import BAD_FORECASTERS, Drift, OnlyTheContract
-from bad_learners import BAD_LEARNERS
+from bad_forecasters import BAD_FORECASTERS, MORE_BAD_FORECASTERS, Drift, OnlyTheContract
+from bad_learners import BAD_LEARNERS, MORE_BAD_LEARNERS
 
 from quatcast import QELM, QRNN, RLS, Adam, Forecaster, Guarded, Mixture, Persistence, Replay, Ridge, testing
 from quatcast.data import Recording, Source, simulated
@@ -39,9 +39,8 @@ def test_there_is_a_bad_example_for_every_check():
     assert set(BAD_SOURCES) == set(by_name(source_checks()))
 
 
-@pytest.mark.parametrize("name", BAD_LEARNERS)
-def test_every_check_of_learners_bites(name):
-    make = BAD_LEARNERS[name]
+@pytest.mark.parametrize(("name", "make"), [*BAD_LEARNERS.items(), *MORE_BAD_LEARNERS])
+def test_every_check_of_learners_bites(name, make):
     with pytest.raises(AssertionError, match=r"must .*, but "):
         LEARNER_CHECKS[name](make, learner_samples(make))
 
@@ -55,10 +54,10 @@ def test_runs_that_differ_from_single_ones_are_seen():
         check_runs(lambda: RLS([0.9, 0.99]), [lambda: RLS(0.9)])
 
 
-@pytest.mark.parametrize("name", BAD_FORECASTERS)
-def test_every_check_of_forecasters_bites(name):
+@pytest.mark.parametrize(("name", "make"), [*BAD_FORECASTERS.items(), *MORE_BAD_FORECASTERS])
+def test_every_check_of_forecasters_bites(name, make):
     with pytest.raises(AssertionError, match=r"must .*, but |cannot .*, but "):
-        FORECASTER_CHECKS[name](BAD_FORECASTERS[name], POSITIONS)
+        FORECASTER_CHECKS[name](make, POSITIONS)
 
 
 def ridge():
@@ -122,12 +121,19 @@ def infinite():
     return [Loose(positions=positions)]
 
 
-def at_random():
+def at_random(**_):
     return [replace(GOOD, positions=np.random.default_rng().normal(size=(100, 2, 3)))]
 
 
 BAD_SOURCES = {
-    "has_recordings_with_different_names": [list, lambda: [GOOD, GOOD], lambda: [Loose(name="")]],
+    "has_recordings_with_different_names": [
+        list,
+        lambda: GOOD,
+        lambda: iter([GOOD]),
+        lambda: [GOOD.positions],
+        lambda: [GOOD, GOOD],
+        lambda: [Loose(name="")],
+    ],
     "recordings_are_well_formed": [
         lambda: [Loose(positions=np.zeros((100, 2, 2)))],
         lambda: [Loose(positions=np.zeros((100, 2, 3), dtype=np.float32))],
@@ -176,7 +182,7 @@ def test_fingerprints_see_the_last_bit_and_hidden_differences():
         (np.random.default_rng(0), np.random.default_rng(1)),
         (RLS(0.9), RLS(0.8)),
         (RLS(), RLS().begin(1, 1)),
-        (Source("a", "x", list), Source("a", "y", list)),
+        (Source("a", "x", at_random), Source("a", "y", at_random)),
         (len, abs),
     ]
     for one, other in pairs:

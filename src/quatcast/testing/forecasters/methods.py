@@ -4,34 +4,43 @@ from __future__ import annotations
 
 import numpy as np
 
-from quatcast.forecasting.contract import OnlineForecaster, satisfies_contract
+from quatcast.forecasting.contract import OnlineForecaster, horizons_of, satisfies_contract
 from quatcast.testing.forecasters.common import Make, begun, forecasts, of_online_forecasters, same_rows, update
 from quatcast.testing.tools import fingerprint, require
 from quatcast.typing import Floats
 
 
 def satisfies_the_contract(make: Make, x: Floats) -> None:
-    """Check methods, horizon, and the shape of forecasts."""
+    """Check methods, horizons, the shape of forecasts, and that a sample, which others may use, is not written into."""
     forecaster = make()
     require(satisfies_contract(forecaster), "a forecaster must have horizon, begin, forecast and learn, but has not")
     require(make() is not forecaster, "make must return a new forecaster at each call, but it returned the same one")
     require(forecaster.horizon >= 1, f"horizon must be a positive number of samples, but it is {forecaster.horizon}")
     if isinstance(forecaster, OnlineForecaster):
         require(not forecaster.begun, "a new forecaster must not have begun, but this one has a state")
+    horizons = horizons_of(forecaster)
+    require(
+        horizons[-1] == forecaster.horizon, f"horizon must be the longest of {horizons}, but is {forecaster.horizon}"
+    )
+    shape = x.shape[1:] if getattr(forecaster, "horizons", None) is None else (len(horizons), *x.shape[1:])
     forecaster.begin((x.shape[1], x.shape[2]))
-    for row in x[:3]:
-        made = np.asarray(forecaster.forecast(row, np.ones(len(row), dtype=bool)), dtype=float)
+    shapes = set()
+    for row in x:
+        given = row.copy(), np.ones(len(row), dtype=bool)
+        before = fingerprint(given)
+        made = np.asarray(forecaster.forecast(*given), dtype=float)
         nothing = forecaster.learn()
-        expected = f"{row.shape}, or (runs, {row.shape[0]}, {row.shape[1]})"
+        shapes.add(made.shape)
         require(
-            made.ndim in (2, 3) and made.shape[-2:] == row.shape,
-            f"a forecast must have shape {expected}, but it has {made.shape}",
+            len(shapes) == 1 and made.ndim - len(shape) in (0, 1) and made.shape[-len(shape) :] == shape,
+            f"a forecast must have shape {shape}, always after a run axis or never, but there are {sorted(shapes)}",
         )
         require(nothing is None, f"learn must return None, but it returned {nothing!r}")
+        require(fingerprint(given) == before, "forecast must not write into its arguments, but they have changed")
 
 
 def forecasts_are_finite_after_warm_up(make: Make, x: Floats) -> None:
-    """Check that forecasts of a smooth signal begin at some time, are finite from then on, and follow the signal."""
+    """Check that forecasts of a smooth signal begin at some time, are finite from then on, and stay near the signal."""
     forecaster = begun(make, x)
     h, made = forecaster.horizon, forecasts(forecaster, x)
     finite = np.asarray(np.isfinite(made).all(axis=(-2, -1)))
@@ -75,13 +84,16 @@ def begin_begins_anew(make: Make, x: Floats) -> None:
 
 @of_online_forecasters
 def update_is_forecast_and_learn(make: Make, x: Floats) -> None:
-    """Check that `update` gives what `begin`, `forecast` and `learn` give, and that `get_ready` changes nothing."""
+    """Check that `update` gives what `begin`, `forecast` and `learn` give, and that `get_ready` changes nothing.
+
+    Without samples that wait, `learn_some` is the same as `learn`.
+    """
     by_update, by_hand = make(), begun(make, x)
     observed = np.ones(x.shape[1], dtype=bool)
     for t, row in enumerate(x):
         made = np.array(by_update.update(row.tolist()), dtype=float)
         answer = np.array(by_hand.forecast(row.copy(), observed.copy()), dtype=float)
-        by_hand.learn()
+        by_hand.learn_some(len(x))
         by_hand.get_ready()
         require(
             fingerprint(made) == fingerprint(answer),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quatcast import evaluation
-from quatcast.data import CITATION, Recording, Source, find_source, register_source, simulated, sources
+from quatcast.data import CITATION, Recording, Source, find_source, register_source, registry, simulated, sources
 
 PLUGIN = """
 import numpy as np
@@ -124,7 +124,7 @@ def test_malformed_sources_are_refused(fields, words):
 
 
 @pytest.mark.parametrize("wrong", [None, [], load()[0], load()[0].positions, iter(load())], ids=type)
-def test_a_source_that_returns_no_list_of_recordings_is_named(wrong):
-    register_source(Source("wrong", "what is not a list", lambda **_: wrong))
+def test_a_source_that_returns_no_list_of_recordings_is_named(wrong, monkeypatch):
+    monkeypatch.setitem(registry._sources, "wrong", Source("wrong", "what is not a list", lambda **_: wrong))
     with pytest.raises(ValueError, match="data: expected a list of recordings from the source 'wrong', got"):
         evaluation.load("wrong")

@@ -38,6 +38,14 @@ class Drift(OnlineForecaster):
         self.state.drift = 0.8 * self.state.drift + 0.2 * self.state.fresh
 
 
+class TwoRuns(Drift):
+    """A correct forecaster with two runs."""
+
+    def forecast(self, sample, observed):
+        made = super().forecast(sample, observed)
+        return np.stack([made, made + 0.1])
+
+
 class OnlyTheContract:
     """A correct forecaster that is not derived from `OnlineForecaster`."""
 

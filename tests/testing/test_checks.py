@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from bad_forecasters import BAD_FORECASTERS, MORE_BAD_FORECASTERS, Drift, OnlyTheContract
+from bad_forecasters import BAD_FORECASTERS, MORE_BAD_FORECASTERS, Drift, OnlyTheContract, TwoRuns
 from bad_learners import BAD_LEARNERS, MORE_BAD_LEARNERS
 
 from quatcast import QELM, QRNN, RLS, Adam, Forecaster, Guarded, Mixture, Persistence, Replay, Ridge, testing
@@ -83,9 +83,11 @@ def mixture():
 GOOD_FORECASTERS = {
     "drift": Drift,
     "contract": OnlyTheContract,
+    "runs": TwoRuns,
     "ridge": ridge,
     "neurons": neurons,
     "networks": networks,
+    "horizons": lambda: Forecaster(RLS(), horizon=3, horizons=[1, 3], lags=4, train=50),
     "learn-first": lambda: Forecaster(RLS(), horizon=1, lags=[0, 3, 5], train=40, learn_first=True),
     "mixture": mixture,
     "guarded": lambda: Guarded(ridge(), rate=10.0),

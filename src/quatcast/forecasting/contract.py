@@ -179,7 +179,8 @@ class OnlineForecaster(Checkpointable, ABC):
             if t == 0:
                 forecasts = np.full((*made.shape[:-2], *x.shape), np.nan)
             place(forecasts, made, t, self)
-        return Forecasts(forecasts, np.full(len(x), np.nan), self.horizon, "causal", 0)
+        runs = forecasts.shape[: -3 if self.horizons is None else -4]
+        return Forecasts(forecasts, np.full((*runs, len(x)), np.nan), self.horizon, "causal", 0)
 
     def _rows(self, x: Floats) -> Iterator[Any]:
         """Begin anew and yield the forecast made at each row, before learning from the row."""

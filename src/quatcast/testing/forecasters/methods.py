@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from quatcast.forecasting.contract import OnlineForecaster, horizons_of, satisfies_contract
-from quatcast.testing.forecasters.common import Make, begun, forecasts, of_online_forecasters, same_rows, update
+from quatcast.testing.forecasters.common import (
+    Make,
+    begun,
+    by_horizon,
+    forecasts,
+    of_online_forecasters,
+    same_rows,
+    update,
+)
 from quatcast.testing.tools import fingerprint, require
 from quatcast.typing import Floats
 
@@ -59,15 +67,13 @@ def forecasts_are_finite_after_warm_up(make: Make, x: Floats) -> None:
 @of_online_forecasters
 def forecasts_depend_on_the_past_only(make: Make, x: Floats) -> None:
     """Check that `run` makes no use of samples that come after a forecast was made."""
-    forecaster = make()
-    expected = np.moveaxis(np.asarray(forecaster.run(x), dtype=float), -3, 0)
+    expected = by_horizon(make(), make().run(x))
     for t in (len(x) // 4, len(x) // 2, len(x) - 2):
         other = x.copy()
         other[t:] = other[t:][::-1] * 1.5 + 2.0
-        made = np.moveaxis(np.asarray(make().run(other), dtype=float), -3, 0)
-        until = t + forecaster.horizon
         promise = f"a forecast must not depend on later samples, here those from sample {t} on"
-        same_rows(expected[:until], made[:until], promise)
+        for h, rows in by_horizon(make(), make().run(other)).items():
+            same_rows(np.moveaxis(expected[h], -3, 0)[: t + h], np.moveaxis(rows, -3, 0)[: t + h], promise)
 
 
 def begin_begins_anew(make: Make, x: Floats) -> None:
@@ -107,21 +113,27 @@ def run_is_update_row_by_row(make: Make, x: Floats) -> None:
     """Check that `run` begins anew and puts the forecast made at sample t into row t + horizon, twice the same."""
     forecaster = make()
     first = forecaster.run(x)
-    again = np.asarray(forecaster.run(x), dtype=float)
-    rows = np.asarray(first, dtype=float)
-    h = forecaster.horizon
-    require(rows.shape[-3:] == x.shape, f"run must return positions of shape {x.shape}, but they have {rows.shape}")
-    require(first.horizon == h, f"run must report the horizon {h}, but it reports {first.horizon}")
-    require(fingerprint(rows) == fingerprint(again), "run must begin anew and repeat itself, but it gives other values")
-    require(np.isnan(rows[..., :h, :, :]).all(), f"the first {h} samples cannot be forecast, but run gives numbers")
+    found, again = by_horizon(forecaster, first), by_horizon(forecaster, forecaster.run(x))
+    require(
+        fingerprint(found) == fingerprint(again), "run must begin anew and repeat itself, but it gives other values"
+    )
+    longest = forecaster.horizon
+    require(first.horizon == longest, f"run must report the horizon {longest}, but it reports {first.horizon}")
+    for h, rows in found.items():
+        require(rows.shape[-3:] == x.shape, f"run must return positions of shape {x.shape}, but they have {rows.shape}")
+        require(np.isnan(rows[..., :h, :, :]).all(), f"the first {h} samples cannot be forecast, but run gives numbers")
+        weights, expected = np.shape(first.weights), (*rows.shape[:-3], len(x))
+        require(weights == expected, f"run must return weights of shape {expected}, but they have {weights}")
     live = begun(make, x)
     for t, row in enumerate(x):
         made = update(live, row)
-        expected = made if t + h >= len(x) else rows[..., t + h, :, :]
-        require(
-            fingerprint(made) == fingerprint(np.ascontiguousarray(expected)),
-            f"run must do what update does, but the forecast made at sample {t} is {expected} instead of {made}",
-        )
+        for i, (h, rows) in enumerate(found.items()):
+            answer = made if getattr(live, "horizons", None) is None else made[..., i, :, :]
+            placed = answer if t + h >= len(x) else rows[..., t + h, :, :]
+            require(
+                fingerprint(answer) == fingerprint(np.ascontiguousarray(placed)),
+                f"run must do what update does, but the forecast made at sample {t} is {placed} instead of {answer}",
+            )
     require(fingerprint(forecaster) == fingerprint(live), "run must end like update row by row, but the states differ")
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra import Algebra, R, fetch
+from quatcast.annotations import is_whole
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.typing import Array, Floats
 
@@ -142,7 +143,7 @@ class Learner(Checkpointable, ABC):
     def begin(self, n_inputs: int, n_outputs: int) -> Self:
         """Begin anew with inputs of n_inputs and targets of n_outputs numbers; the first `update` does it if needed."""
         for name, value in (("n_inputs", n_inputs), ("n_outputs", n_outputs)):
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            if not is_whole(value):
                 raise ValueError(f"{name}: expected a positive whole number, got {value!r}")
         self.state = self._begin(int(n_inputs), int(n_outputs))
         return self

@@ -41,7 +41,7 @@ class LMS(GradientLearner):
     """
 
     def __init__(self, *, loss: Loss | None = None, optimizer: Optimizer | None = None, device: str = "cpu") -> None:
-        self._configure(loss or MSE(), optimizer or SGD(learning_rate=0.01), device)
+        self._configure(MSE() if loss is None else loss, SGD(0.01) if optimizer is None else optimizer, device)
 
     def _initial(self, n_inputs: int, n_outputs: int) -> dict[str, Floats]:
         runs, d = self.runs or 1, self.algebra.dimension

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.annotations import is_number
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import (
     LARGEST,
@@ -117,11 +118,13 @@ class Guarded(OnlineForecaster):
             raise ValueError(f"forecaster: expected horizon, begin, forecast and learn, got {forecaster!r}")
         if getattr(forecaster, "labels", "causal") != "causal":
             raise ValueError('forecaster: expected labels="causal", because samples ahead are not known')
-        if not 0 < level < 1:
+        if not (is_number(level) and 0 < level < 1):
             raise ValueError(f"level: expected a probability between 0 and 1, got {level!r}")
         self.forecaster, self.rate, self.level = forecaster, rate, level
         self.horizon = forecaster.horizon
-        self.gate = gate or Gate(rate)
+        self.gate = Gate(rate) if gate is None else gate
+        if not isinstance(self.gate, Gate):
+            raise ValueError(f"gate: expected a Gate, or None, got {gate!r}")
         if isinstance(names, str) or (names is not None and len(set(names)) < len(names)):
             raise ValueError(f"names: expected a list of different names, got {names!r}")
         self.names = None if names is None else tuple(names)

@@ -128,6 +128,8 @@ def compare(
     -------
     The number of runs that were computed by this call.
     """
+    if not recordings:
+        raise ValueError("recordings: expected at least one, got none")
     check_needs(recordings, settings)
     check(recordings, settings)
     own = {origin([find_predictor(name).module]) for name in settings.predictors}

@@ -9,10 +9,11 @@ import pytest
 from bad_forecasters import BAD_FORECASTERS, MORE_BAD_FORECASTERS, Drift, OnlyTheContract, TwoRuns
 from bad_learners import BAD_LEARNERS, MORE_BAD_LEARNERS
 
-from quatcast import QELM, QRNN, RLS, Adam, Forecaster, Guarded, Mixture, Persistence, Replay, Ridge, testing
+from quatcast import QELM, QRNN, RLS, Adam, Apart, Forecaster, Guarded, Mixture, Persistence, Replay, Ridge, testing
 from quatcast.data import Recording, Source, simulated
 from quatcast.testing import (
     check_forecaster,
+    check_learner,
     check_runs,
     check_source,
     fingerprint,
@@ -98,6 +99,49 @@ GOOD_FORECASTERS = {
 @pytest.mark.parametrize("name", GOOD_FORECASTERS)
 def test_forecasters_keep_their_promises(name, check):
     FORECASTER_CHECKS[check](GOOD_FORECASTERS[name], POSITIONS)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (), (3, 1, 2, 3)])
+def test_a_forecast_of_another_shape_is_not_broadcast(shape):
+    class Other(Drift):
+        def forecast(self, sample, observed):
+            super().forecast(sample, observed)
+            return np.zeros(shape)
+
+    for forecaster in (Other(), Mixture([Other(), Drift()]), Apart([Other(), Drift()])):
+        with pytest.raises(ValueError, match=r"Other: expected a forecast of shape \(\d, 3\), got"):
+            forecaster.run(np.tile(POSITIONS, (1, 1 + isinstance(forecaster, Apart), 1)))
+
+
+def test_begin_must_create_a_state():
+    class Stateless(Drift):
+        def begin(self, shape):
+            pass
+
+    with pytest.raises(ValueError, match="Stateless: expected begin to create"):
+        Stateless().update(POSITIONS[0])
+
+
+def test_members_share_nothing():
+    learner, forecaster = RLS(), Drift()
+    shared = [Forecaster(learner, horizon=2, lags=n) for n in (3, 4)]
+    for members in ([forecaster, forecaster], shared):
+        with pytest.raises(ValueError, match=r"members: .* got one object twice"):
+            Mixture(members)
+
+
+def test_an_output_of_another_shape_is_named():
+    class Flat(RLS):
+        def _predict(self, inputs):
+            return super()._predict(inputs)[0, 0]
+
+    with pytest.raises(ValueError, match=r"Flat: expected a stacked output of shape \(1, 1, 2\), got \(2,\)"):
+        Flat().begin(3, 2).predict(np.ones(3))
+
+
+def test_what_is_not_a_learner_is_named():
+    with pytest.raises(AssertionError, match=r"make must return a quatcast.Learner, but it returned <.*Drift"):
+        check_learner(Drift)
 
 
 def test_positions_of_other_shapes_do():

@@ -246,7 +246,8 @@ class Mixture(Combination):
     def forecast(self, sample: Floats, observed: Bools) -> Floats:
         """Take in the newest sample and return the weighted mean of the members' forecasts."""
         state = self.state
-        forecasts = np.concatenate([positions_of(m, m.forecast(sample, observed))[None] for m in self.members])
+        made = [positions_of(m, m.forecast(sample, observed), sample.shape)[None] for m in self.members]
+        forecasts = np.concatenate(made)
         usable = np.abs(forecasts) <= LARGEST
         if not usable.all():
             forecasts[~usable] = np.nan

@@ -320,8 +320,11 @@ class Learner(Checkpointable, ABC):
 
     def _public(self, stacked: Array) -> Floats:
         """Convert a stacked array (runs, d, p) to (p,) or (p, d), after a run axis if there are runs."""
-        array = fetch(stacked)
-        array = array[:, 0, :] if self.algebra.dimension == 1 else array.swapaxes(-1, -2)
+        array, d = fetch(stacked), self.algebra.dimension
+        if array.ndim != 3 or array.shape[:2] != (self.runs or 1, d):
+            expected = f"a stacked output of shape ({self.runs or 1}, {d}, {self.n_outputs})"
+            raise ValueError(f"{type(self).__name__}: expected {expected}, got {array.shape}")
+        array = array[:, 0, :] if d == 1 else array.swapaxes(-1, -2)
         return np.array(array if self.runs else array[0])
 
     def _per_run(self, values: Array) -> Any:

@@ -89,7 +89,8 @@ class QLMS(LMS):
     Two updates are known by this name:
 
     - "took-mandic": w ← w + μ(2 e x* − x* e*), as published in 2009;
-    - "ghr": w ← w + μ e x*, the gradient of ½|e|² by the GHR calculus, which is half as long and has one term.
+    - "ghr": w ← w + μ e x*, the gradient of ½|e|² by the GHR calculus, which has one term and is half as long
+      on average (root mean square over all directions).
 
     Parameters
     ----------

@@ -356,18 +356,12 @@ class Guarded(OnlineForecaster):
         try:
             if self._unit is not None:
                 orient_to(self.forecaster, origin[:, self._unit])
-            made = positions_of(self.forecaster, self.forecaster.forecast(continued.copy(), observed))
-            if made.shape != shape:
-                raise ValueError(f"expected a forecast of shape {self._shown(shape)}, got {self._shown(made.shape)}")
+            made = positions_of(self.forecaster, self.forecaster.forecast(continued.copy(), observed), continued.shape)
         except FAILURES as error:
             return np.full(shape, np.nan), self._undo(before, error)
         self._before, self.state.unlearnt = before, True
         usable = np.logical_and.reduce(np.abs(made) <= LARGEST, axis=-1)
         return (made.copy() if usable.all() else np.where(usable[..., None], made, np.nan)), ""
-
-    def _shown(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of a forecast as its author sees it: without an axis of horizons if there is only one."""
-        return shape[1:] if getattr(self.forecaster, "horizons", None) is None else shape
 
     def _learn(self, limit: int | None = None) -> str:
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""

@@ -152,6 +152,13 @@ def kernel(error: ArrayLike, sigma: ArrayLike, algebra: Algebra = H) -> NDArray[
 def correntropy(desired: ArrayLike, output: ArrayLike, sigma: float, algebra: Algebra = H) -> float:
     """Estimate the correntropy from N samples, V̂ = 1/N Σ κσ(d − y) (paper, section III-B).
 
+    Parameters
+    ----------
+    desired, output
+        d and y, arrays of the same shape: (N, d) of complex numbers or quaternions, or (N,) of real numbers.
+    sigma, algebra
+        As for `kernel`.
+
     Examples
     --------
     >>> round(correntropy([[0, 1, 2, 3]], [[0, 1, 2, 3]], sigma=2.0), 6)

@@ -65,6 +65,22 @@ def test_right_forecasts_pass_with_or_without_a_run_axis() -> None:
         assert Predictor("mine", "Mine", lambda batch, made=forecasts: Returns(made)).run(BATCH, X) is forecasts
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("labels", ("casual",)), ("labels", "causal"), ("labels", ()), ("along_runs", "span")]
+)
+def test_words_that_would_be_ignored_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name}: expected .* for predictor 'mine', got"):
+        Predictor("mine", "Mine", Returns, **{name: value})
+
+
+def test_arrays_that_the_forecasts_do_not_have_are_named() -> None:
+    predictor = Predictor("mine", "Mine", lambda batch: Returns(right()), arrays=("radius",))
+    with pytest.raises(
+        ValueError, match="predictor 'mine': arrays: expected attributes of the forecasts, got 'radius'"
+    ):
+        predictor.run(BATCH, X)
+
+
 @pytest.mark.parametrize("values", [[], [(1, 2)], [None], [Returns(0)]])
 def test_values_of_a_grid_that_cannot_be_stored_are_refused(values: list[Any]) -> None:
     with pytest.raises(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -173,6 +173,13 @@ class Predictor:
             raise ValueError(f"name: expected letters, digits and any of _ . + -, got {self.name!r}")
         if self.colour and not re.fullmatch("#[0-9A-Fa-f]{6}", self.colour):
             raise ValueError(f'colour: expected "#RRGGBB" for predictor {self.name!r}, got {self.colour!r}')
+        if not self.labels or not set(self.labels) <= set(get_args(Labels)):
+            known = ", ".join(get_args(Labels))
+            raise ValueError(f"labels: expected some of {known} for predictor {self.name!r}, got {self.labels!r}")
+        if isinstance(self.along_runs, str):
+            raise ValueError(
+                f"along_runs: expected names for predictor {self.name!r}, got the text {self.along_runs!r}"
+            )
         for profile, narrowed in self.profiles.items():
             if unknown := sorted(set(narrowed) - set(self.grid)):
                 raise ValueError(
@@ -221,6 +228,9 @@ class Predictor:
         """Raise a ValueError that says what is wrong with forecasts."""
         if not isinstance(forecasts, Forecasts):
             raise ValueError(f"run: expected Forecasts, got an object of type {type(forecasts).__name__}")
+        for name in self.arrays:
+            if not hasattr(forecasts, name):
+                raise ValueError(f"arrays: expected attributes of the forecasts, got {name!r}")
         runs, got = (len(batch.seeds),), np.shape(forecasts.positions)
         lead = () if len(got) == len(shape) and runs == (1,) else runs
         for name, found, expected, hint in (

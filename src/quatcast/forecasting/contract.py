@@ -79,9 +79,10 @@ class OnlineForecaster(Checkpointable, ABC):
     --------
     A forecaster that repeats the last step of the signal:
 
+    >>> from dataclasses import dataclass
     >>> @dataclass
     ... class LastStepState(ForecasterState):
-    ...     before: Floats
+    ...     before: np.ndarray
     >>> class LastStep(OnlineForecaster):
     ...     def __init__(self, horizon):
     ...         self.horizon = horizon

@@ -93,6 +93,7 @@ class LearnerState(State):
 
     Examples
     --------
+    >>> from dataclasses import dataclass
     >>> @dataclass
     ... class MeanState(LearnerState):
     ...     total: float = 0.0
@@ -115,9 +116,10 @@ class Learner(Checkpointable, ABC):
     --------
     A learner that always predicts the last target:
 
+    >>> from dataclasses import dataclass
     >>> @dataclass
     ... class RepeatState(LearnerState):
-    ...     last: Floats
+    ...     last: np.ndarray
     >>> class Repeat(Learner):
     ...     def _begin(self, n_inputs, n_outputs):
     ...         return RepeatState(n_inputs, n_outputs, last=np.zeros((1, 1, n_outputs)))

@@ -68,8 +68,8 @@ class Loss(Checkpointable, ABC):
     --------
     A loss that is linear for large errors of a component:
 
-    >>> import numpy as np
-    >>> from quatcast import LMS
+    >>> from dataclasses import dataclass
+    >>> from quatcast import LMS, Loss, LossResult, namespace
     >>> @dataclass(frozen=True)
     ... class LogCosh(Loss):
     ...     def evaluate(self, e, state, observed=None):

@@ -40,8 +40,10 @@ class Optimizer(Checkpointable, ABC):
     --------
     Steps of constant length in each component:
 
+    >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> from quatcast import LMS
+    >>> from quatcast.training.optimizers import OptimizerResult, global_norm
     >>> @dataclass(frozen=True)
     ... class SignDescent(Optimizer):
     ...     learning_rate: float = 0.01

@@ -1,4 +1,4 @@
-"""Comparison of values with type annotations, for data that come from a file."""
+"""Comparison of values with type annotations, for settings and for data that come from a file."""
 
 from __future__ import annotations
 
@@ -47,6 +47,28 @@ def fits(value: Any, annotation: Any) -> bool:
     if isinstance(annotation, type) and issubclass(annotation, tuple) and hasattr(annotation, "_fields"):
         return isinstance(value, tuple) and len(value) == len(annotation._fields)
     return isinstance(value, annotation) if isinstance(annotation, type) and origin is None else True
+
+
+def is_whole(value: Any, least: int = 1) -> bool:
+    """Tell whether a value is a whole number of at least `least`.
+
+    Examples
+    --------
+    >>> is_whole(3), is_whole(np.int64(0)), is_whole(2.0), is_whole(True), is_whole("3")
+    (True, False, False, False, False)
+    """
+    return fits(value, int) and bool(value >= least)
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is one finite real number.
+
+    Examples
+    --------
+    >>> is_number(3), is_number(np.float32(0.5)), is_number(np.inf), is_number(True), is_number("3"), is_number([3])
+    (True, True, False, False, False, False)
+    """
+    return fits(value, float) and not isinstance(value, np.complexfloating) and bool(np.isfinite(value))
 
 
 def _fits_tuple(value: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:

@@ -94,7 +94,11 @@ class Checkpointable:
 
     def settings(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
-        return {name: getattr(self, name) for name in _parameters(type(self))}
+        try:
+            return {name: getattr(self, name) for name in _parameters(type(self))}
+        except AttributeError as error:
+            expected = "a constructor that lists its arguments and stores each under its own name"
+            raise AttributeError(f"{type(self).__name__}: expected {expected} ({error})") from None
 
     def clone(self) -> Self:
         """Return an object with the same settings that has not begun."""

@@ -155,6 +155,7 @@ def test_a_module_may_be_named_and_used_by_forecast_and_data(
         ("none.py", None, "there is no file"),
         ("no_such_module", None, "ModuleNotFoundError: No module named 'no_such_module'"),
         ("broken_plugin.py", "1 / 0\n", "ZeroDivisionError: division by zero"),
+        ("script_plugin.py", "import sys\nsys.exit('done')\n", "SystemExit: done"),
         ("string.py", "", "another module is called 'string'; rename the file"),
         (
             "thief_plugin.py",

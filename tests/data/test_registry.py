@@ -6,7 +6,8 @@ import importlib
 import numpy as np
 import pytest
 
-from quatcast.data import CITATION, Recording, Source, find_source, register_source, simulated, sources
+from quatcast import evaluation
+from quatcast.data import CITATION, Recording, Source, find_source, register_source, registry, simulated, sources
 
 PLUGIN = """
 import numpy as np
@@ -113,9 +114,17 @@ def test_an_unknown_name_is_answered_with_the_known_ones():
         ({"name": "folder/file.csv"}, "name: expected letters, digits, hyphens and underscores, got 'folder/file.csv'"),
         ({"title": ""}, "title: expected one line of text for source 'still', got ''"),
         ({"title": "two\nlines"}, "title: expected one line"),
-        ({"load": [load]}, "load: expected a function for source 'still', got"),
+        ({"load": [load]}, "load: expected a function .* for source 'still', got"),
+        ({"load": lambda folder: []}, "load: expected a function .* for source 'still', got .*missing a required"),
     ],
 )
 def test_malformed_sources_are_refused(fields, words):
     with pytest.raises(ValueError, match=words):
         Source(**{"name": "still", "title": "a title", "load": load} | fields)
+
+
+@pytest.mark.parametrize("wrong", [None, [], load()[0], load()[0].positions, iter(load())], ids=type)
+def test_a_source_that_returns_no_list_of_recordings_is_named(wrong, monkeypatch):
+    monkeypatch.setitem(registry._sources, "wrong", Source("wrong", "what is not a list", lambda **_: wrong))
+    with pytest.raises(ValueError, match="data: expected a list of recordings from the source 'wrong', got"):
+        evaluation.load("wrong")

@@ -100,7 +100,7 @@ def softplus_slope(f):
 
 
 def test_a_registered_activation_is_saved_by_name(tmp_path):
-    register_activation("softplus", softplus, softplus_slope)
+    register_activation("softplus", softplus, lambda f: 0.0 * f)
     register_activation("softplus", softplus, softplus_slope)
     rng = np.random.default_rng(0)
     learner = RNN((3,), activation="softplus", init_std=0.3)

@@ -61,7 +61,7 @@ def test_shapes(make):
         made = forecaster.update(row)
     runs = (2,) if make in SEEDED else ()
     assert made.shape == (*runs, 3, 2, 3)
-    assert positions_of(forecaster, made).shape == (3, 2, 3)
+    assert positions_of(forecaster, made, (2, 3)).shape == (3, 2, 3)
     assert np.isfinite(made).all()
     forecasts = forecaster.run(x)
     assert forecasts.positions.shape == (*runs, 3, *x.shape)

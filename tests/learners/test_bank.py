@@ -3,7 +3,7 @@
 import pytest
 from zoo import ZOO
 
-from quatcast import Learner
+from quatcast import LMS, MSE, Learner
 from quatcast.testing import check_learner, check_runs, learner_checks, learner_samples
 from quatcast.testing.learners import steps, undoing
 
@@ -59,3 +59,24 @@ def test_too_few_samples_are_refused():
 def test_samples_of_other_sizes_do():
     make = ZOO["rls"].make
     check_learner(make, learner_samples(make, 40, n_inputs=1, n_outputs=1))
+
+
+def test_a_first_step_that_fails_leaves_a_learner_that_has_not_begun():
+    class Fails(MSE):
+        def evaluate(self, e, state, observed=None):
+            raise ArithmeticError("too large")
+
+    learner = LMS(loss=Fails())
+    with pytest.raises(ArithmeticError):
+        learner.update([1.0], [2.0])
+    assert not learner.begun
+
+
+def test_a_constructor_that_does_not_store_its_arguments_is_named():
+    class Leaky(LMS):
+        def __init__(self, leak=0.1, **others):
+            self.leak = leak
+            super().__init__(**others)
+
+    with pytest.raises(AttributeError, match=r"Leaky: expected a constructor that lists its arguments .* 'others'"):
+        check_learner(Leaky)

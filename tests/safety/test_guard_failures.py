@@ -216,7 +216,7 @@ def test_a_forecast_of_another_shape_is_a_hold(calm, kind):
         forecast = guarded.update(row)
         if t >= 49:
             assert forecast.status == Status.HOLD
-            assert "expected a forecast of shape (channels, dimensions), got (3,)" in forecast.reason
+            assert "Flat: expected a forecast of shape (3, 3), got (3,)" in forecast.reason
             assert len(guarded.forecaster.told) == 49
 
 

@@ -38,6 +38,14 @@ class Drift(OnlineForecaster):
         self.state.drift = 0.8 * self.state.drift + 0.2 * self.state.fresh
 
 
+class TwoRuns(Drift):
+    """A correct forecaster with two runs."""
+
+    def forecast(self, sample, observed):
+        made = super().forecast(sample, observed)
+        return np.stack([made, made + 0.1])
+
+
 class OnlyTheContract:
     """A correct forecaster that is not derived from `OnlineForecaster`."""
 
@@ -155,6 +163,28 @@ class DoesHalfASample(Drift):
         return made
 
 
+class WritesIntoSamples(OnlyTheContract):
+    def forecast(self, sample, observed):
+        made = super().forecast(sample, observed)
+        sample[...] = 0.0
+        return made
+
+
+class ChangesTheNumberOfRuns(Drift):
+    def forecast(self, sample, observed):
+        made = super().forecast(sample, observed)
+        return np.stack([made] * (1 + (self.state.drift[0, 0] > 0)))
+
+
+class ForecastsOneOfItsHorizons(Drift):
+    horizons = (1, 2)
+
+
+class LearnsNothingUnderALimit(Drift):
+    def learn_some(self, limit):
+        pass
+
+
 BAD_FORECASTERS = {
     "satisfies_the_contract": ForecastsOneChannel,
     "forecasts_are_finite_after_warm_up": SkipsForecasts,
@@ -172,3 +202,10 @@ BAD_FORECASTERS = {
     "rewind_undoes_every_step": WritesIntoItsOwnState,
     "interrupted_steps_change_nothing": DoesHalfASample,
 }
+
+MORE_BAD_FORECASTERS = [
+    ("satisfies_the_contract", WritesIntoSamples),
+    ("satisfies_the_contract", ChangesTheNumberOfRuns),
+    ("satisfies_the_contract", ForecastsOneOfItsHorizons),
+    ("update_is_forecast_and_learn", LearnsNothingUnderALimit),
+]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from quatcast import RLS
+from quatcast import LMS, RLS, SGD
 from quatcast.learners.rls import RLSState
 
 numbers = itertools.count()
@@ -161,6 +161,47 @@ class IsRecurrentInSecret(RLS):
         return super()._predict([sum(inputs)])
 
 
+class ReportsNoNorm(RLS):
+    def _update(self, u, d, observed):
+        return super()._update(u, d, observed)._replace(gradient_norm=np.full(1, np.nan))
+
+
+class ReportsOneWeight(LMS):
+    def __init__(self):
+        super().__init__(optimizer=SGD([0.1, 0.2]))
+
+    def _update(self, u, d, observed):
+        step = super()._update(u, d, observed)
+        return step._replace(weight=step.weight[:1])
+
+
+class PredictsWithOtherParameters(LMS):
+    """It returns the parameters that were loaded, and does not use them."""
+
+    def load_parameters(self, parameters):
+        self._loaded = self._checked(parameters)
+
+    def parameters(self):
+        return getattr(self, "_loaded", super().parameters())
+
+
+class LearnsOtherTargets(RLS):
+    def _learn(self, u, d, observed):
+        self._update(u, 2.0 * d, observed)
+
+
+class ChangesInForesee(RLS):
+    def _foresee(self, inputs):
+        self.state.theta = 1.01 * self.state.theta
+
+
+class WritesIntoStackedInputs(RLS):
+    def _update(self, u, d, observed):
+        step = super()._update(u, d, observed)
+        u *= 0.5
+        return step
+
+
 single = RLS()
 
 BAD_LEARNERS = {
@@ -172,6 +213,7 @@ BAD_LEARNERS = {
     "inputs_are_neither_changed_nor_kept": KeepsInputs,
     "parameters_are_copied": SharesParameters,
     "parameters_round_trip": IgnoresParameters,
+    "forecasters_see_the_same_learner": LearnsOtherTargets,
     "lists_and_whole_numbers_are_accepted": MistakesLists,
     "copies_continue_alike": ForgetsOnSave,
     "saved_learners_continue_alike": ForgetsOnSave,
@@ -190,3 +232,11 @@ BAD_LEARNERS = {
     "rewind_undoes_interrupted_steps": BorrowsItsState,
     "only_recurrent_learners_depend_on_earlier_inputs": IsRecurrentInSecret,
 }
+
+MORE_BAD_LEARNERS = [
+    ("steps_have_shapes_and_fields", ReportsNoNorm),
+    ("steps_have_shapes_and_fields", ReportsOneWeight),
+    ("parameters_round_trip", PredictsWithOtherParameters),
+    ("forecasters_see_the_same_learner", ChangesInForesee),
+    ("forecasters_see_the_same_learner", WritesIntoStackedInputs),
+]

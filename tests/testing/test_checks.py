@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from bad_forecasters import BAD_FORECASTERS, Drift, OnlyTheContract
-from bad_learners import BAD_LEARNERS
+from bad_forecasters import BAD_FORECASTERS, MORE_BAD_FORECASTERS, Drift, OnlyTheContract, TwoRuns
+from bad_learners import BAD_LEARNERS, MORE_BAD_LEARNERS
 
-from quatcast import QELM, QRNN, RLS, Adam, Forecaster, Guarded, Mixture, Persistence, Replay, Ridge, testing
+from quatcast import QELM, QRNN, RLS, Adam, Apart, Forecaster, Guarded, Mixture, Persistence, Replay, Ridge, testing
 from quatcast.data import Recording, Source, simulated
 from quatcast.testing import (
     check_forecaster,
+    check_learner,
     check_runs,
     check_source,
     fingerprint,
@@ -39,9 +40,8 @@ def test_there_is_a_bad_example_for_every_check():
     assert set(BAD_SOURCES) == set(by_name(source_checks()))
 
 
-@pytest.mark.parametrize("name", BAD_LEARNERS)
-def test_every_check_of_learners_bites(name):
-    make = BAD_LEARNERS[name]
+@pytest.mark.parametrize(("name", "make"), [*BAD_LEARNERS.items(), *MORE_BAD_LEARNERS])
+def test_every_check_of_learners_bites(name, make):
     with pytest.raises(AssertionError, match=r"must .*, but "):
         LEARNER_CHECKS[name](make, learner_samples(make))
 
@@ -55,10 +55,10 @@ def test_runs_that_differ_from_single_ones_are_seen():
         check_runs(lambda: RLS([0.9, 0.99]), [lambda: RLS(0.9)])
 
 
-@pytest.mark.parametrize("name", BAD_FORECASTERS)
-def test_every_check_of_forecasters_bites(name):
+@pytest.mark.parametrize(("name", "make"), [*BAD_FORECASTERS.items(), *MORE_BAD_FORECASTERS])
+def test_every_check_of_forecasters_bites(name, make):
     with pytest.raises(AssertionError, match=r"must .*, but |cannot .*, but "):
-        FORECASTER_CHECKS[name](BAD_FORECASTERS[name], POSITIONS)
+        FORECASTER_CHECKS[name](make, POSITIONS)
 
 
 def ridge():
@@ -84,9 +84,11 @@ def mixture():
 GOOD_FORECASTERS = {
     "drift": Drift,
     "contract": OnlyTheContract,
+    "runs": TwoRuns,
     "ridge": ridge,
     "neurons": neurons,
     "networks": networks,
+    "horizons": lambda: Forecaster(RLS(), horizon=3, horizons=[1, 3], lags=4, train=50),
     "learn-first": lambda: Forecaster(RLS(), horizon=1, lags=[0, 3, 5], train=40, learn_first=True),
     "mixture": mixture,
     "guarded": lambda: Guarded(ridge(), rate=10.0),
@@ -97,6 +99,49 @@ GOOD_FORECASTERS = {
 @pytest.mark.parametrize("name", GOOD_FORECASTERS)
 def test_forecasters_keep_their_promises(name, check):
     FORECASTER_CHECKS[check](GOOD_FORECASTERS[name], POSITIONS)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (), (3, 1, 2, 3)])
+def test_a_forecast_of_another_shape_is_not_broadcast(shape):
+    class Other(Drift):
+        def forecast(self, sample, observed):
+            super().forecast(sample, observed)
+            return np.zeros(shape)
+
+    for forecaster in (Other(), Mixture([Other(), Drift()]), Apart([Other(), Drift()])):
+        with pytest.raises(ValueError, match=r"Other: expected a forecast of shape \(\d, 3\), got"):
+            forecaster.run(np.tile(POSITIONS, (1, 1 + isinstance(forecaster, Apart), 1)))
+
+
+def test_begin_must_create_a_state():
+    class Stateless(Drift):
+        def begin(self, shape):
+            pass
+
+    with pytest.raises(ValueError, match="Stateless: expected begin to create"):
+        Stateless().update(POSITIONS[0])
+
+
+def test_members_share_nothing():
+    learner, forecaster = RLS(), Drift()
+    shared = [Forecaster(learner, horizon=2, lags=n) for n in (3, 4)]
+    for members in ([forecaster, forecaster], shared):
+        with pytest.raises(ValueError, match=r"members: .* got one object twice"):
+            Mixture(members)
+
+
+def test_an_output_of_another_shape_is_named():
+    class Flat(RLS):
+        def _predict(self, inputs):
+            return super()._predict(inputs)[0, 0]
+
+    with pytest.raises(ValueError, match=r"Flat: expected a stacked output of shape \(1, 1, 2\), got \(2,\)"):
+        Flat().begin(3, 2).predict(np.ones(3))
+
+
+def test_what_is_not_a_learner_is_named():
+    with pytest.raises(AssertionError, match=r"make must return a quatcast.Learner, but it returned <.*Drift"):
+        check_learner(Drift)
 
 
 def test_positions_of_other_shapes_do():
@@ -122,12 +167,19 @@ def infinite():
     return [Loose(positions=positions)]
 
 
-def at_random():
+def at_random(**_):
     return [replace(GOOD, positions=np.random.default_rng().normal(size=(100, 2, 3)))]
 
 
 BAD_SOURCES = {
-    "has_recordings_with_different_names": [list, lambda: [GOOD, GOOD], lambda: [Loose(name="")]],
+    "has_recordings_with_different_names": [
+        list,
+        lambda: GOOD,
+        lambda: iter([GOOD]),
+        lambda: [GOOD.positions],
+        lambda: [GOOD, GOOD],
+        lambda: [Loose(name="")],
+    ],
     "recordings_are_well_formed": [
         lambda: [Loose(positions=np.zeros((100, 2, 2)))],
         lambda: [Loose(positions=np.zeros((100, 2, 3), dtype=np.float32))],
@@ -176,7 +228,7 @@ def test_fingerprints_see_the_last_bit_and_hidden_differences():
         (np.random.default_rng(0), np.random.default_rng(1)),
         (RLS(0.9), RLS(0.8)),
         (RLS(), RLS().begin(1, 1)),
-        (Source("a", "x", list), Source("a", "y", list)),
+        (Source("a", "x", at_random), Source("a", "y", at_random)),
         (len, abs),
     ]
     for one, other in pairs:

@@ -246,9 +246,8 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
     progress = Progress()
 
     def work() -> Forecasts:
-        takes = {"takes_missing": predictor.takes_missing, "takes_spaces": predictor.takes_spaces}
         with watched(progress):
-            return run_in_space(predictor.build(batch), recording, **takes)
+            return run_in_space(predictor, batch, recording)
 
     try:
         with ThreadPoolExecutor(1) as executor, ProgressDisplay() as display:

@@ -27,7 +27,7 @@ def load_plugin(name: str) -> None:
             _import_file(Path(name).resolve())
         else:
             import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(f"--plugin {name}: cannot be imported ({_reason(error)})") from error
 
 
@@ -36,7 +36,7 @@ def load_entry_points() -> None:
     for point in entry_points(group=GROUP):
         try:
             point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             print(f"quatcast: plugin {point.name}: skipped, cannot be imported ({_reason(error)})", file=sys.stderr)
 
 
@@ -57,5 +57,5 @@ def _import_file(path: Path) -> None:
         FILES.append(path)
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())

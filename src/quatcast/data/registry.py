@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Protocol
 
 from quatcast.data.recording import Recording
@@ -76,8 +77,11 @@ class Source:
             raise ValueError(f"name: expected letters, digits, hyphens and underscores, got {self.name!r}")
         if not self.title or len(self.title.splitlines()) > 1:
             raise ValueError(f"title: expected one line of text for source {self.name!r}, got {self.title!r}")
-        if not callable(self.load):
-            raise ValueError(f"load: expected a function for source {self.name!r}, got {self.load!r}")
+        try:
+            signature(self.load).bind(data_dir=None, progress=False)
+        except TypeError as error:
+            expected = f"a function load(data_dir=None, progress=False) for source {self.name!r}"
+            raise ValueError(f"load: expected {expected}, got {self.load!r} ({error})") from None
 
     @property
     def state(self) -> str:

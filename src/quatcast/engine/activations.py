@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quatcast.algebra import namespace
+from quatcast.registry import module_of
 from quatcast.typing import Array
 
 Function = Callable[[Array], Array]
@@ -69,7 +70,8 @@ def register_activation(name: str, function: Function, derivative: Function) -> 
     Parameters
     ----------
     name
-        A name that is not taken yet. Registering the same functions under the same name again is allowed.
+        A name that is not taken yet. The module that defines the function may register it again, which replaces it;
+        this happens when the module is reloaded.
     function, derivative
         φ and φ′, functions of one array of any library. The derivative may return a single number.
 
@@ -86,9 +88,9 @@ def register_activation(name: str, function: Function, derivative: Function) -> 
     if not isinstance(name, str) or not name:
         raise ValueError(f"name: expected a word, got {name!r}")
     made = _of_pair(name, (function, derivative))
-    known = _registry.setdefault(name, made)
-    if known.value is not function:
+    if module_of(_registry.get(name, made).value) != module_of(function):
         raise ValueError(f"name: {name!r} is the name of another activation already, choose another one")
+    _registry[name] = made
 
 
 def activation(choice: str | Pair) -> Activation:
@@ -105,7 +107,8 @@ def activation(choice: str | Pair) -> Activation:
     """
     if isinstance(choice, str):
         if choice not in _registry:
-            raise ValueError(f"activation: expected one of {', '.join(_registry)}, got {choice!r}")
+            known = ", ".join(_registry)
+            raise ValueError(f"activation: expected one of {known}, got {choice!r}; import the module of others first")
         return _registry[choice]
     return _of_pair("custom", choice)
 

@@ -18,6 +18,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from quatcast.algebra import Algebra, namespace, reshape, total
+from quatcast.annotations import is_whole
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.engine.cells import Saved
 from quatcast.engine.parameters import Layout
@@ -62,9 +63,9 @@ class Replay(Checkpointable):
     def __post_init__(self) -> None:
         for name in ("updates", "batch", "window", "memory", "entries"):
             value = getattr(self, name)
-            if (not isinstance(value, int) or value < 1) and not (name == "entries" and value is None):
+            if not is_whole(value) and not (name == "entries" and value is None):
                 raise ValueError(f"{name}: expected a positive whole number, got {value!r}")
-        if not isinstance(self.seed, int) or self.seed < 0:
+        if not is_whole(self.seed, 0):
             raise ValueError(f"seed: expected a whole number from 0, got {self.seed!r}")
         if self.memory < self.window:
             raise ValueError(f"memory: expected at least one window of {self.window}, got {self.memory}")

@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.evaluation.records import Configuration
 from quatcast.forecasting.contract import Forecasts, Labels
 from quatcast.registry import Registry, module_of
+from quatcast.typing import Floats
 
 MAX_DEPTH = 128
 """Past steps that networks keep in experiments.
@@ -95,7 +97,8 @@ class Predictor:
         Function that returns a forecaster of a batch of runs. It is pickled by reference, so it must be defined at the
         top level of a module.
     grid
-        Values of each setting that the published profile tries. A predictor without settings has an empty grid.
+        Values of each setting that the published profile tries: numbers or texts. A predictor without
+        settings has an empty grid.
     profiles
         Narrower values for the other profiles: profile → setting → values. A setting that is left out has those of
         `grid`.
@@ -170,11 +173,23 @@ class Predictor:
             raise ValueError(f"name: expected letters, digits and any of _ . + -, got {self.name!r}")
         if self.colour and not re.fullmatch("#[0-9A-Fa-f]{6}", self.colour):
             raise ValueError(f'colour: expected "#RRGGBB" for predictor {self.name!r}, got {self.colour!r}')
+        if not self.labels or not set(self.labels) <= set(get_args(Labels)):
+            known = ", ".join(get_args(Labels))
+            raise ValueError(f"labels: expected some of {known} for predictor {self.name!r}, got {self.labels!r}")
+        if isinstance(self.along_runs, str):
+            raise ValueError(
+                f"along_runs: expected names for predictor {self.name!r}, got the text {self.along_runs!r}"
+            )
         for profile, narrowed in self.profiles.items():
             if unknown := sorted(set(narrowed) - set(self.grid)):
                 raise ValueError(
                     f"profiles: expected settings in the grid of {self.name!r}, got {unknown[0]!r} in {profile!r}"
                 )
+        object.__setattr__(self, "grid", _plain(self.grid))
+        for key, values in self.grid.items():
+            if not values or not all(isinstance(value, str | int | float) for value in values):
+                expected = f"one or more numbers or texts as values of {key!r}"
+                raise ValueError(f"grid: expected {expected} for predictor {self.name!r}, got {values!r}")
         first = {key: values[0] for key, values in self.grid.items()}
         object.__setattr__(self, "usual", first | dict(self.usual))
         spare = SPARE_COLOURS[sum(self.name.encode()) % len(SPARE_COLOURS)]
@@ -185,9 +200,53 @@ class Predictor:
         """Name of the module that defines `build`."""
         return module_of(self.build)
 
+    def run(self, batch: Batch, positions: Floats) -> Forecasts:
+        """Forecast a recording (T, channels, dimensions) with a new forecaster of a batch of runs.
+
+        Raises
+        ------
+        ValueError
+            If `build` or its forecaster raises one, or if what it returns are not the forecasts that were asked for.
+
+        Examples
+        --------
+        >>> batch = Batch([{}], seeds=[0], horizon=5, sampling_rate=10.0, labels="causal")
+        >>> find_predictor("persistence").run(batch, np.zeros((400, 1, 3))).positions.shape
+        (400, 1, 3)
+        """
+        try:
+            forecaster = self.build(batch)
+            if not hasattr(forecaster, "run"):
+                raise ValueError(f"build: expected an object with a method run, got {forecaster!r}")
+            forecasts = forecaster.run(positions)
+            self._check(forecasts, batch, positions.shape)
+        except ValueError as error:
+            raise ValueError(f"predictor {self.name!r}: {error}") from error
+        return forecasts
+
+    def _check(self, forecasts: Any, batch: Batch, shape: tuple[int, ...]) -> None:
+        """Raise a ValueError that says what is wrong with forecasts."""
+        if not isinstance(forecasts, Forecasts):
+            raise ValueError(f"run: expected Forecasts, got an object of type {type(forecasts).__name__}")
+        for name in self.arrays:
+            if not hasattr(forecasts, name):
+                raise ValueError(f"arrays: expected attributes of the forecasts, got {name!r}")
+        runs, got = (len(batch.seeds),), np.shape(forecasts.positions)
+        lead = () if len(got) == len(shape) and runs == (1,) else runs
+        for name, found, expected, hint in (
+            ("positions", got, (*lead, *shape), ""),
+            ("weights", np.shape(forecasts.weights), (*lead, shape[0]), ""),
+            ("horizon", forecasts.horizon, batch.horizon, ""),
+            ("labels", forecasts.labels, batch.labels, f"; pass batch.labels on, or register labels of {self.name!r}"),
+        ):
+            if found != expected:
+                raise ValueError(f"{name}: expected {expected!r}, got {found!r}{hint}")
+        if np.isfinite(forecasts.positions[..., : batch.horizon, :, :]).any():
+            raise ValueError(f"positions: expected NaN for the first {batch.horizon} samples, which nothing forecasts")
+
     def grid_of(self, profile: str) -> dict[str, list[Any]]:
         """Return the values of each setting that a profile tries."""
-        return {key: list(values) for key, values in {**self.grid, **self.profiles.get(profile, {})}.items()}
+        return {key: list(values) for key, values in {**self.grid, **_plain(self.profiles.get(profile, {}))}.items()}
 
     def shape(self, configuration: Configuration) -> tuple[Any, ...]:
         """Return what runs must have in common to be computed side by side."""
@@ -270,3 +329,8 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 def _unavailable(batch: Batch) -> RecordingForecaster:
     raise ValueError("predictors: this predictor is not registered; load the plugin that defines it")
+
+
+def _plain(grid: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
+    """Return a grid with numbers of Python in place of those of NumPy, which could not be stored."""
+    return {key: [v.item() if isinstance(v, np.generic) else v for v in values] for key, values in grid.items()}

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from quatcast.data.recording import Recording
-from quatcast.evaluation.catalogue import RecordingForecaster
+from quatcast.evaluation.catalogue import Batch, Predictor
 from quatcast.evaluation.protocol import forward_fill
 from quatcast.forecasting.charts import Space
 from quatcast.forecasting.contract import Forecasts
@@ -88,36 +88,23 @@ class Coordinates:
         return points
 
 
-def run_in_space(
-    forecaster: RecordingForecaster, recording: Recording, *, takes_missing: bool, takes_spaces: bool = False
-) -> Forecasts:
-    """Forecast a recording of any space.
+def run_in_space(predictor: Predictor, batch: Batch, recording: Recording) -> Forecasts:
+    """Forecast a recording of any space with one run of a predictor.
 
-    The samples are converted to coordinates, forecast there, and converted back with what was known when each forecast
-    was made. For positions this changes nothing.
-
-    Parameters
-    ----------
-    forecaster
-        A forecaster of recordings (T, rows, coordinates).
-    recording
-        The recording.
-    takes_missing
-        Whether the forecaster accepts missing samples; otherwise they are filled with the last observed ones.
-    takes_spaces
-        Whether the forecaster accepts orientations and poses; otherwise they are converted.
+    Samples are converted to coordinates, unless the predictor accepts all spaces, and forecasts are converted back with
+    what was known when each was made. For positions this changes nothing.
 
     Examples
     --------
-    >>> from quatcast import Forecaster, Persistence
-    >>> turned = np.tile([1.0, 0.0, 0.0, 0.0], (40, 1, 1))
-    >>> recording = Recording("still", turned, np.arange(40) / 10, rate=10.0, space="orientation")
-    >>> forecasts = run_in_space(Forecaster(Persistence(), horizon=5, lags=1, train=10), recording, takes_missing=False)
-    >>> forecasts.positions[-1]
+    >>> from quatcast.evaluation.catalogue import find_predictor
+    >>> turned = np.tile([1.0, 0.0, 0.0, 0.0], (400, 1, 1))
+    >>> recording = Recording("still", turned, np.arange(400) / 10, rate=10.0, space="orientation")
+    >>> batch = Batch([{}], seeds=[0], horizon=5, sampling_rate=10.0, labels="causal")
+    >>> run_in_space(find_predictor("persistence"), batch, recording).positions[-1]
     array([[1., 0., 0., 0.]])
     """
-    coordinates = Coordinates(recording, filled=not takes_missing, native=takes_spaces)
-    made = forecaster.run(coordinates.positions)
+    coordinates = Coordinates(recording, filled=not predictor.takes_missing, native=predictor.takes_spaces)
+    made = predictor.run(batch, coordinates.positions)
     back = coordinates.back(made.positions.reshape(coordinates.positions.shape), made.horizon)
     return replace(made, positions=back)
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra.quaternion import angle
-from quatcast.data.recording import Recording, real_numbers
+from quatcast.annotations import is_whole
+from quatcast.data.recording import SPACES, Recording, real_numbers
 from quatcast.typing import Bools, Floats
 
 
@@ -76,6 +77,8 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600, space: str =
     >>> scores.mae, scores.max, scores.jitter
     (3.5, 5.0, 5.0)
     """
+    if space not in SPACES:
+        raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {space!r}")
     truth, guess, observed = _scored(actual, forecast, start, 2)
     with np.errstate(all="ignore"):
         error = distances(truth, guess, space)[..., observed]
@@ -105,7 +108,7 @@ def _scored(
             f"forecast: expected shape {truth.shape} as the actual points, with or without a leading run axis, got "
             f"{guess.shape}"
         )
-    if not 0 <= start <= len(truth) - least:
+    if not is_whole(start, 0) or start > len(truth) - least:
         raise ValueError(
             f"start: expected an index that leaves at least {least} of {len(truth)} samples, got {start!r}"
         )

@@ -47,5 +47,5 @@ class Apart(Combination):
         """Take in the newest sample and return the forecasts of all parts."""
         n = len(self.members)
         parts = zip(self.members, np.split(sample, n), np.split(observed, n), strict=True)
-        made = np.concatenate([positions_of(m, m.forecast(x, seen)) for m, x, seen in parts], axis=-2)
+        made = np.concatenate([positions_of(m, m.forecast(x, seen), x.shape) for m, x, seen in parts], axis=-2)
         return np.asarray(made[0] if self.horizons is None else made)

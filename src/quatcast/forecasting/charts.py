@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.annotations import is_number
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.typing import Bools, Floats
 
@@ -65,7 +66,7 @@ class Space(Checkpointable, ABC):
     """Kinds of rows, "position", "vector" or "orientation"; each has one row per channel, one kind after the other."""
 
     def __init__(self, rate: float) -> None:
-        if not (np.isfinite(rate) and rate > 0):
+        if not (is_number(rate) and rate > 0):
             raise ValueError(f"rate: expected a positive finite number, got {rate!r}")
         self.rate = float(rate)
 

@@ -34,6 +34,11 @@ class Combination(OnlineForecaster):
         for i, member in enumerate(self.members):
             if not satisfies_contract(member):
                 raise ValueError(f"members[{i}]: expected horizon, begin, forecast and learn, got {member!r}")
+        parts = [*self.members, *(member.learner for member in self.members if hasattr(member, "learner"))]
+        if len({id(part) for part in parts}) < len(parts):
+            raise ValueError(
+                "members: expected forecasters and learners of their own, got one object twice; use clone()"
+            )
         horizons = [horizons_of(member) for member in self.members]
         if len(set(horizons)) > 1:
             given = ", ".join(str(h[0] if len(h) == 1 else list(h)) for h in horizons)

@@ -79,9 +79,10 @@ class OnlineForecaster(Checkpointable, ABC):
     --------
     A forecaster that repeats the last step of the signal:
 
+    >>> from dataclasses import dataclass
     >>> @dataclass
     ... class LastStepState(ForecasterState):
-    ...     before: Floats
+    ...     before: np.ndarray
     >>> class LastStep(OnlineForecaster):
     ...     def __init__(self, horizon):
     ...         self.horizon = horizon
@@ -176,10 +177,12 @@ class OnlineForecaster(Checkpointable, ABC):
         forecasts: Floats = np.empty(0)
         for t, made in enumerate(self._rows(x)):
             made = np.asarray(made)
+            check_shape(self, made, x.shape[1:])
             if t == 0:
                 forecasts = np.full((*made.shape[:-2], *x.shape), np.nan)
             place(forecasts, made, t, self)
-        return Forecasts(forecasts, np.full(len(x), np.nan), self.horizon, "causal", 0)
+        runs = forecasts.shape[: -3 if self.horizons is None else -4]
+        return Forecasts(forecasts, np.full((*runs, len(x)), np.nan), self.horizon, "causal", 0)
 
     def _rows(self, x: Floats) -> Iterator[Any]:
         """Begin anew and yield the forecast made at each row, before learning from the row."""
@@ -200,14 +203,15 @@ class OnlineForecaster(Checkpointable, ABC):
         sample[:, 0] = 1.0
         made = self.forecast(sample, np.zeros(channels, dtype=bool))
         self.learn()
-        if np.shape(made)[-2:] != (channels, dimensions):
-            raise ValueError(f"the forecast has shape {np.shape(made)}, expected {(channels, dimensions)}")
+        check_shape(self, np.asarray(made), (channels, dimensions))
 
     def _begin_anew(self, shape: tuple[int, int]) -> None:
         """Call `begin`; if it raises an error, everything is as it was before."""
         mark = self.mark()
         try:
             self.begin(shape)
+            if not self.begun:
+                raise ValueError(f"{type(self).__name__}: expected begin to create self.state")
         except BaseException:
             self.rewind(mark)
             raise
@@ -287,11 +291,19 @@ def horizons_of(forecaster: Any) -> tuple[int, ...]:
     return (int(forecaster.horizon),) if given is None else tuple(sorted(int(h) for h in given))
 
 
-def positions_of(forecaster: Any, forecast: Any) -> Floats:
+def check_shape(forecaster: Any, positions: Floats, shape: tuple[int, ...]) -> None:
+    """Raise a ValueError unless a forecast of samples of a shape has that shape, after axes of runs and horizons."""
+    horizons = getattr(forecaster, "horizons", None)
+    expected = shape if horizons is None else (len(horizons), *shape)
+    if positions.shape[-len(expected) :] != expected or positions.ndim > len(expected) + 1:
+        name = type(forecaster).__name__
+        raise ValueError(f"{name}: expected a forecast of shape {expected}, got {positions.shape}")
+
+
+def positions_of(forecaster: Any, forecast: Any, shape: tuple[int, ...]) -> Floats:
     """Return the positions (horizons, channels, dimensions) of any forecast; several runs count as their mean."""
     positions = np.asarray(forecast, dtype=float)
-    if positions.ndim < 2:
-        raise ValueError(f"expected a forecast of shape (channels, dimensions), got {positions.shape}")
+    check_shape(forecaster, positions, shape)
     if getattr(forecaster, "horizons", None) is None:
         positions = positions[..., None, :, :]
     return np.add.reduce(positions, axis=0) / len(positions) if positions.ndim == 4 else positions

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quatcast.annotations import is_whole
 from quatcast.checkpoint import State
 from quatcast.typing import Bools, Floats
 
@@ -23,7 +24,7 @@ TINY = 1e-60
 
 def as_horizon(horizon: int) -> int:
     """Check a horizon in samples."""
-    if not isinstance(horizon, int | np.integer) or isinstance(horizon, bool) or horizon < 1:
+    if not is_whole(horizon):
         raise ValueError(f"horizon: expected a positive whole number of samples, got {horizon!r}")
     return int(horizon)
 
@@ -36,6 +37,8 @@ def as_horizons(horizon: int, horizons: Sequence[int] | None) -> tuple[int, ...]
     >>> as_horizons(5, None), as_horizons(10, [10, 5, 1])
     ((5,), (1, 5, 10))
     """
+    if horizons is not None and np.ndim(horizons) != 1:
+        raise ValueError(f"horizons: expected a list of numbers of samples, got {horizons!r}")
     given = (horizon,) if horizons is None else tuple(horizons)
     values = {as_horizon(value) for value in given}
     if as_horizon(horizon) not in values or len(values) < len(given) or horizon < max(values):

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra import fetch
+from quatcast.annotations import is_whole
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import (
@@ -145,12 +146,12 @@ class Forecaster(OnlineForecaster):
         ):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {', '.join(map(repr, known))}, got {value!r}")
-        if not isinstance(train, int | np.integer) or isinstance(train, bool) or train < 1:
+        if not is_whole(train):
             raise ValueError(f"train: expected a positive whole number of samples, got {train!r}")
         as_horizons(horizon, horizons)
         if horizons is not None and labels == "lookahead":
             raise ValueError('horizons: expected labels="causal" with several horizons')
-        if catch_up is not None and (not isinstance(catch_up, int | np.integer) or catch_up < 2):
+        if catch_up is not None and not is_whole(catch_up, 2):
             raise ValueError(f"catch_up: expected at least 2 samples, or None for all at once, got {catch_up!r}")
         if isinstance(learner, Persistence) and target == "displacement":
             raise ValueError('target: Persistence forecasts positions; use target="position" with it')

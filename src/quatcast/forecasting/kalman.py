@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.annotations import is_number
 from quatcast.forecasting.contract import ForecasterState
 from quatcast.forecasting.extrapolation import CLIP, TINY, as_horizons
 from quatcast.forecasting.velocity import MotionForecaster
@@ -118,9 +119,9 @@ class Kalman(MotionForecaster):
         self.horizon, self.horizons = int(horizon), horizons
         if model not in ("velocity", "acceleration"):
             raise ValueError(f"model: expected 'velocity' or 'acceleration', got {model!r}")
-        if not ratios or not all(np.isfinite(ratio) and ratio > 0 for ratio in ratios):
+        if not ratios or not all(is_number(ratio) and ratio > 0 for ratio in ratios):
             raise ValueError(f"ratios: expected positive finite numbers, got {ratios!r}")
-        if not (np.isfinite(memory) and memory >= 1):
+        if not (is_number(memory) and memory >= 1):
             raise ValueError(f"memory: expected a number of samples of at least 1, got {memory!r}")
         self.model, self.ratios, self.memory = model, tuple(float(ratio) for ratio in ratios), float(memory)
         self.follow = follow

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quatcast.annotations import is_number, is_whole
 from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, horizons_of
 from quatcast.forecasting.extrapolation import as_horizons
 from quatcast.typing import Bools, Floats
@@ -110,10 +111,10 @@ class AdaptiveLinear(OnlineForecaster):
     ) -> None:
         as_horizons(horizon, horizons)
         self.horizon, self.horizons = int(horizon), horizons
-        if not isinstance(lags, int | np.integer) or lags < 2:
+        if not is_whole(lags, 2):
             raise ValueError(f"lags: expected at least 2 samples, got {lags!r}")
         for name, value, least in (("memory", memory, 1.0), ("regularization", regularization, 0.0)):
-            if not (np.isfinite(value) and value > least):
+            if not (is_number(value) and value > least):
                 raise ValueError(f"{name}: expected a finite number above {least:g}, got {value!r}")
         self.lags, self.memory, self.regularization = int(lags), float(memory), float(regularization)
 

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from quatcast.annotations import is_number, is_whole
 from quatcast.forecasting.combination import Combination
 from quatcast.forecasting.contract import (
     LARGEST,
@@ -199,14 +200,17 @@ class Mixture(Combination):
     ) -> None:
         super().__init__(members)
         count = len(horizons_of(self))
-        if memory < 1 or not np.all(np.asarray(shrinkage) >= 0) or np.size(shrinkage) not in (1, count):
-            raise ValueError(f"mixture: expected memory >= 1 and shrinkage >= 0, got {memory!r} and {shrinkage!r}")
-        if gap is not None and gap < 1:
+        if not (is_number(memory) and memory >= 1):
+            raise ValueError(f"memory: expected a number of samples of at least 1, got {memory!r}")
+        given = list(shrinkage) if isinstance(shrinkage, Sequence | np.ndarray) else [shrinkage]
+        if len(given) not in (1, count) or not all(is_number(rho) and rho >= 0 for rho in given):
+            raise ValueError(f"shrinkage: expected a number from 0, or one per horizon, got {shrinkage!r}")
+        if gap is not None and not is_whole(gap):
             raise ValueError(f"gap: expected at least 1 sample, or None, got {gap!r}")
-        if not isinstance(reweigh, int | np.integer) or reweigh < 1:
+        if not is_whole(reweigh):
             raise ValueError(f"reweigh: expected a positive whole number of samples, got {reweigh!r}")
         self.memory, self.shrinkage, self.gap, self.learn_first = memory, shrinkage, gap, learn_first
-        if farthest is not None and not farthest > 0:
+        if farthest is not None and not (is_number(farthest) and farthest > 0):
             raise ValueError(f"farthest: expected a positive number, or None, got {farthest!r}")
         self.reweigh, self.farthest = int(reweigh), farthest
 
@@ -242,7 +246,8 @@ class Mixture(Combination):
     def forecast(self, sample: Floats, observed: Bools) -> Floats:
         """Take in the newest sample and return the weighted mean of the members' forecasts."""
         state = self.state
-        forecasts = np.concatenate([positions_of(m, m.forecast(sample, observed))[None] for m in self.members])
+        made = [positions_of(m, m.forecast(sample, observed), sample.shape)[None] for m in self.members]
+        forecasts = np.concatenate(made)
         usable = np.abs(forecasts) <= LARGEST
         if not usable.all():
             forecasts[~usable] = np.nan

@@ -84,6 +84,7 @@ class Orientation(Space):
     A body turns by 0.1 rad per sample about a fixed axis, and its coordinates move on a straight line. Changes of the
     sign of the quaternion make no difference:
 
+    >>> from quatcast.algebra.quaternion import from_rotation_vector, rotation_vector
     >>> space = Orientation(rate=10.0)
     >>> chart = space.begin(1)
     >>> for t in range(4):

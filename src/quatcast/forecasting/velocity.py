@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.annotations import is_number, is_whole
 from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, horizons_of
 from quatcast.forecasting.extrapolation import Extrapolation, as_horizon, as_horizons
 from quatcast.typing import Bools, Floats
@@ -130,7 +131,7 @@ class ConstantVelocity(MotionForecaster):
 
     def __init__(self, horizon: int, span: int = 1) -> None:
         self.horizon = as_horizon(horizon)
-        if not isinstance(span, int | np.integer) or span < 1:
+        if not is_whole(span):
             raise ValueError(f"span: expected a positive whole number of samples, got {span!r}")
         self.span = int(span)
         self._slopes = [slopes([n]) for n in range(1, self.span + 1)]
@@ -200,10 +201,9 @@ class DampedVelocity(MotionForecaster):
     ) -> None:
         self._horizons = as_horizons(horizon, horizons)
         self.horizon, self.horizons = int(horizon), horizons
-        whole = all(isinstance(span, int | np.integer) and span >= 1 for span in spans)
-        if not whole or not spans or len(set(spans)) < len(spans):
+        if not spans or not all(map(is_whole, spans)) or len(set(spans)) < len(spans):
             raise ValueError(f"spans: expected different positive whole numbers of samples, got {spans!r}")
-        if not (np.isfinite(memory) and memory >= 1):
+        if not (is_number(memory) and memory >= 1):
             raise ValueError(f"memory: expected a number of samples of at least 1, got {memory!r}")
         self.spans, self.memory = tuple(int(span) for span in spans), float(memory)
         self._weights = [self._differences(n) for n in range(1, max(self.spans) + 1)]

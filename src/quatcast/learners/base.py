@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra import Algebra, R, fetch
+from quatcast.annotations import is_whole
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.typing import Array, Floats
 
@@ -92,6 +93,7 @@ class LearnerState(State):
 
     Examples
     --------
+    >>> from dataclasses import dataclass
     >>> @dataclass
     ... class MeanState(LearnerState):
     ...     total: float = 0.0
@@ -114,9 +116,10 @@ class Learner(Checkpointable, ABC):
     --------
     A learner that always predicts the last target:
 
+    >>> from dataclasses import dataclass
     >>> @dataclass
     ... class RepeatState(LearnerState):
-    ...     last: Floats
+    ...     last: np.ndarray
     >>> class Repeat(Learner):
     ...     def _begin(self, n_inputs, n_outputs):
     ...         return RepeatState(n_inputs, n_outputs, last=np.zeros((1, 1, n_outputs)))
@@ -142,7 +145,7 @@ class Learner(Checkpointable, ABC):
     def begin(self, n_inputs: int, n_outputs: int) -> Self:
         """Begin anew with inputs of n_inputs and targets of n_outputs numbers; the first `update` does it if needed."""
         for name, value in (("n_inputs", n_inputs), ("n_outputs", n_outputs)):
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            if not is_whole(value):
                 raise ValueError(f"{name}: expected a positive whole number, got {value!r}")
         self.state = self._begin(int(n_inputs), int(n_outputs))
         return self
@@ -199,10 +202,16 @@ class Learner(Checkpointable, ABC):
         """
         stacked = self._stack("u", u, self.n_inputs), self._stack("d", d, self.n_outputs)
         mask = self._mask(observed, stacked[1].shape[-1])
-        if not self.begun:
-            self.begin(stacked[0].shape[-1], stacked[1].shape[-1])
-        with np.errstate(over="ignore", invalid="ignore"):
-            out = self._update(*stacked, mask)
+        new = not self.begun
+        try:
+            if new:
+                self.begin(stacked[0].shape[-1], stacked[1].shape[-1])
+            with np.errstate(over="ignore", invalid="ignore"):
+                out = self._update(*stacked, mask)
+        except BaseException:
+            if new:
+                self.rewind(None)
+            raise
         return Step(
             self._public(out.prediction),
             self._public(out.error),
@@ -313,8 +322,11 @@ class Learner(Checkpointable, ABC):
 
     def _public(self, stacked: Array) -> Floats:
         """Convert a stacked array (runs, d, p) to (p,) or (p, d), after a run axis if there are runs."""
-        array = fetch(stacked)
-        array = array[:, 0, :] if self.algebra.dimension == 1 else array.swapaxes(-1, -2)
+        array, d = fetch(stacked), self.algebra.dimension
+        if array.ndim != 3 or array.shape[:2] != (self.runs or 1, d):
+            expected = f"a stacked output of shape ({self.runs or 1}, {d}, {self.n_outputs})"
+            raise ValueError(f"{type(self).__name__}: expected {expected}, got {array.shape}")
+        array = array[:, 0, :] if d == 1 else array.swapaxes(-1, -2)
         return np.array(array if self.runs else array[0])
 
     def _per_run(self, values: Array) -> Any:

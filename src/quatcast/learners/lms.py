@@ -41,7 +41,7 @@ class LMS(GradientLearner):
     """
 
     def __init__(self, *, loss: Loss | None = None, optimizer: Optimizer | None = None, device: str = "cpu") -> None:
-        self._configure(loss or MSE(), optimizer or SGD(learning_rate=0.01), device)
+        self._configure(MSE() if loss is None else loss, SGD(0.01) if optimizer is None else optimizer, device)
 
     def _initial(self, n_inputs: int, n_outputs: int) -> dict[str, Floats]:
         runs, d = self.runs or 1, self.algebra.dimension
@@ -89,7 +89,8 @@ class QLMS(LMS):
     Two updates are known by this name:
 
     - "took-mandic": w ← w + μ(2 e x* − x* e*), as published in 2009;
-    - "ghr": w ← w + μ e x*, the gradient of ½|e|² by the GHR calculus, which is half as long and has one term.
+    - "ghr": w ← w + μ e x*, the gradient of ½|e|² by the GHR calculus, which has one term and is half as long
+      on average (root mean square over all directions).
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.algebra import H
+from quatcast.annotations import is_number, is_whole
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
 from quatcast.typing import Floats
@@ -55,7 +56,7 @@ class _Memory(Learner):
     state: MemoryState
 
     def __init__(self, memory: int) -> None:
-        if not isinstance(memory, int | np.integer) or memory < 1:
+        if not is_whole(memory):
             raise ValueError(f"memory: expected a positive whole number of samples, got {memory!r}")
         self.memory = int(memory)
 
@@ -143,7 +144,7 @@ class LocalAverage(_Memory):
 
     def __init__(self, bandwidth: float = 0.1, memory: int = 1000) -> None:
         super().__init__(memory)
-        if not (np.isfinite(bandwidth) and bandwidth > 0):
+        if not (is_number(bandwidth) and bandwidth > 0):
             raise ValueError(f"bandwidth: expected a positive finite number, got {bandwidth!r}")
         self.bandwidth = bandwidth
 
@@ -251,10 +252,10 @@ class KernelRidge(_Memory):
     ) -> None:
         super().__init__(memory)
         for name, value in (("width", width), ("regularization", regularization)):
-            if not (np.isfinite(value) and value > 0):
+            if not (is_number(value) and value > 0):
                 raise ValueError(f"{name}: expected a positive finite number, got {value!r}")
         for name, number in (("refit", refit), ("descents", descents)):
-            if not isinstance(number, int | np.integer) or number < 1:
+            if not is_whole(number):
                 raise ValueError(f"{name}: expected a positive whole number, got {number!r}")
         if refit > memory:
             raise ValueError(f"refit: expected at most the {memory} samples of the memory, got {refit!r}")

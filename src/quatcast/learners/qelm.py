@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from quatcast.algebra import H, pack, unpack
+from quatcast.annotations import is_number, is_whole
 from quatcast.learners.ridge import Ridge, RidgeState
 from quatcast.typing import Floats
 
@@ -81,9 +82,9 @@ class QELM(Ridge):
         flat = np.atleast_1d(np.asarray(seeds))
         if flat.dtype.kind not in "iu" or flat.ndim != 1 or len(flat) == 0 or np.any(flat < 0):
             raise ValueError(f"seeds: expected a whole number from 0, or a sequence of them, got {seeds!r}")
-        if not isinstance(units, int | np.integer) or units < 1:
+        if not is_whole(units):
             raise ValueError(f"units: expected a positive whole number, got {units!r}")
-        if not (np.isfinite(gain) and gain > 0):
+        if not (is_number(gain) and gain > 0):
             raise ValueError(f"gain: expected a positive finite number, got {gain!r}")
         self.units, self.gain, self.seeds = int(units), gain, seeds
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quatcast.algebra import C, H, namespace, place
+from quatcast.annotations import is_number, is_whole
 from quatcast.engine.activations import Pair, activation
 from quatcast.engine.cells import Cell, SimpleCell
 from quatcast.engine.history import History, States
@@ -133,18 +134,18 @@ class RNN(GradientLearner):
         flat = np.atleast_1d(np.asarray(seeds))
         if flat.dtype.kind not in "iu" or np.any(flat < 0):
             raise ValueError(f"seeds: expected a whole number from 0, or a sequence of them, got {seeds!r}")
-        if not (init_std >= 0 and np.isfinite(init_std)):
+        if not (is_number(init_std) and init_std >= 0):
             raise ValueError(f"init_std: expected a finite number from 0, got {init_std!r}")
-        if not 0 <= tol < 1:
+        if not (is_number(tol) and 0 <= tol < 1):
             raise ValueError(f"tol: expected at least 0 and less than 1, got {tol!r}")
-        if not isinstance(max_depth, int | np.integer) or max_depth < 1:
+        if not is_whole(max_depth):
             raise ValueError(f"max_depth: expected a whole number from 1, got {max_depth!r}")
         if replay is not None and not isinstance(replay, Replay):
             raise ValueError(f"replay: expected Replay(...) or None, got {replay!r}")
         self.seeds, self.activation, self.init_std = seeds, activation, init_std
         self.tol, self.max_depth, self.replay = tol, int(max_depth), replay
         self.make_cell()
-        self._configure(loss or MSE(), optimizer or SGD(), device)
+        self._configure(MSE() if loss is None else loss, SGD() if optimizer is None else optimizer, device)
 
     def make_cell(self) -> Cell:
         """Return the cell of all layers; a subclass overrides this to use another one."""

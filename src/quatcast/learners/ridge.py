@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.annotations import is_number, is_whole
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
 from quatcast.learners.inverse import Inverse
@@ -114,11 +115,11 @@ class Ridge(Learner):
     state: RidgeState
 
     def __init__(self, regularization: float = 30.0, refit: int = 10, *, features: int | None = None) -> None:
-        if not (np.isfinite(regularization) and regularization > 0):
+        if not (is_number(regularization) and regularization > 0):
             raise ValueError(f"regularization: expected a positive finite number, got {regularization!r}")
-        if not isinstance(refit, int | np.integer) or refit < 1:
+        if not is_whole(refit):
             raise ValueError(f"refit: expected a positive whole number of samples, got {refit!r}")
-        if features is not None and (not isinstance(features, int | np.integer) or features < 1):
+        if features is not None and not is_whole(features):
             raise ValueError(f"features: expected a positive whole number, or None, got {features!r}")
         self.regularization, self.refit, self.features = regularization, int(refit), features
 

@@ -55,8 +55,8 @@ class RLS(Learner):
 
     def __init__(self, forgetting: float | ArrayLike = 0.99, regularization: float | ArrayLike = 1.0) -> None:
         for name, value in (("forgetting", forgetting), ("regularization", regularization)):
-            array = np.asarray(value, dtype=float)
-            if not (np.all(array > 0) and np.all(np.isfinite(array))):
+            array = np.asarray(value)
+            if array.dtype.kind not in "fiu" or not (np.all(array > 0) and np.all(np.isfinite(array))):
                 raise ValueError(f"{name}: expected positive finite numbers, got {value!r}")
         if np.any(np.asarray(forgetting, dtype=float) > 1):
             raise ValueError(f"forgetting: expected at most 1, got {forgetting!r}")

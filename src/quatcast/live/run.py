@@ -78,6 +78,7 @@ class StreamPlan:
 
     Examples
     --------
+    >>> import asyncio
     >>> plan = StreamPlan(LiveSettings(rate=10.0), "simulated:?speed=0&seconds=3")
     >>> asyncio.run(serve(plan)).forecasts
     30

@@ -81,6 +81,7 @@ class Service:
 
     Examples
     --------
+    >>> import asyncio
     >>> from quatcast.live.settings import LiveSettings
     >>> from quatcast.live.transports import open_source
     >>> service = Service(Pipeline(LiveSettings()), open_source("simulated:?speed=0&seconds=4", "chest"))

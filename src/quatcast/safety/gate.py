@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.annotations import is_number
 from quatcast.checkpoint import Checkpointable
 from quatcast.forecasting.contract import LARGEST, ForecasterState, as_sample
 from quatcast.safety.channels import every, norm, some, usable
@@ -182,7 +183,7 @@ class Gate(Checkpointable):
         valid: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
         for name, value in (("rate", rate), ("tolerance", tolerance), ("reach", reach), ("patience", patience)):
-            if not (np.isfinite(value) and value > 0):
+            if not (is_number(value) and value > 0):
                 raise ValueError(f"{name}: expected a positive finite number, got {value!r}")
         self.rate, self.tolerance, self.reach, self.patience = float(rate), tolerance, reach, patience
         self.sentinels, self.valid = tuple(sentinels), valid

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.annotations import is_number
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import (
     LARGEST,
@@ -117,11 +118,13 @@ class Guarded(OnlineForecaster):
             raise ValueError(f"forecaster: expected horizon, begin, forecast and learn, got {forecaster!r}")
         if getattr(forecaster, "labels", "causal") != "causal":
             raise ValueError('forecaster: expected labels="causal", because samples ahead are not known')
-        if not 0 < level < 1:
+        if not (is_number(level) and 0 < level < 1):
             raise ValueError(f"level: expected a probability between 0 and 1, got {level!r}")
         self.forecaster, self.rate, self.level = forecaster, rate, level
         self.horizon = forecaster.horizon
-        self.gate = gate or Gate(rate)
+        self.gate = Gate(rate) if gate is None else gate
+        if not isinstance(self.gate, Gate):
+            raise ValueError(f"gate: expected a Gate, or None, got {gate!r}")
         if isinstance(names, str) or (names is not None and len(set(names)) < len(names)):
             raise ValueError(f"names: expected a list of different names, got {names!r}")
         self.names = None if names is None else tuple(names)
@@ -353,18 +356,12 @@ class Guarded(OnlineForecaster):
         try:
             if self._unit is not None:
                 orient_to(self.forecaster, origin[:, self._unit])
-            made = positions_of(self.forecaster, self.forecaster.forecast(continued.copy(), observed))
-            if made.shape != shape:
-                raise ValueError(f"expected a forecast of shape {self._shown(shape)}, got {self._shown(made.shape)}")
+            made = positions_of(self.forecaster, self.forecaster.forecast(continued.copy(), observed), continued.shape)
         except FAILURES as error:
             return np.full(shape, np.nan), self._undo(before, error)
         self._before, self.state.unlearnt = before, True
         usable = np.logical_and.reduce(np.abs(made) <= LARGEST, axis=-1)
         return (made.copy() if usable.all() else np.where(usable[..., None], made, np.nan)), ""
-
-    def _shown(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of a forecast as its author sees it: without an axis of horizons if there is only one."""
-        return shape[1:] if getattr(self.forecaster, "horizons", None) is None else shape
 
     def _learn(self, limit: int | None = None) -> str:
         """Let the forecaster learn, unless its forecast has failed, and return what went wrong."""

@@ -53,7 +53,11 @@ def source_checks() -> tuple[SourceCheck, ...]:
 
 
 def _load(source: Any) -> list[Any]:
-    return list(source.load() if hasattr(source, "load") else source())
+    loaded = source.load() if hasattr(source, "load") else source()
+    require(isinstance(loaded, list | tuple), f"a source must return a list of recordings, but it returned {loaded!r}")
+    for recording in loaded:
+        require(hasattr(recording, "positions"), f"a source must return recordings, but it returned {recording!r}")
+    return list(loaded)
 
 
 def has_recordings_with_different_names(source: Any) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra import Algebra, H, namespace, reshape, total
+from quatcast.annotations import fits
 from quatcast.checkpoint import Checkpointable
 from quatcast.typing import Array
 
@@ -67,8 +68,8 @@ class Loss(Checkpointable, ABC):
     --------
     A loss that is linear for large errors of a component:
 
-    >>> import numpy as np
-    >>> from quatcast import LMS
+    >>> from dataclasses import dataclass
+    >>> from quatcast import LMS, Loss, LossResult, namespace
     >>> @dataclass(frozen=True)
     ... class LogCosh(Loss):
     ...     def evaluate(self, e, state, observed=None):
@@ -139,21 +140,32 @@ def kernel(error: ArrayLike, sigma: ArrayLike, algebra: Algebra = H) -> NDArray[
     ----------
     Ogunfunmi and Paul (2015), "The quaternion maximum correntropy algorithm".
     """
-    e, d = np.asarray(error, dtype=float), algebra.dimension
+    e, d, width = np.asarray(error, dtype=float), algebra.dimension, np.asarray(sigma)
+    if width.dtype.kind not in "fiu" or not np.all(width > 0):
+        raise ValueError(f"sigma: expected positive numbers, got {sigma!r}")
     if d > 1 and (e.ndim == 0 or e.shape[-1] != d):
         raise ValueError(f"error: expected the {d} components of {algebra} on the last axis, got shape {e.shape}")
     squared = e * e if d == 1 else np.sum(e * e, axis=-1)
-    return np.asarray(d / (math.sqrt(2 * math.pi) * np.asarray(sigma)) * np.exp(-squared / (2 * np.square(sigma))))
+    return np.asarray(d / (math.sqrt(2 * math.pi) * width) * np.exp(-squared / (2 * np.square(width))))
 
 
 def correntropy(desired: ArrayLike, output: ArrayLike, sigma: float, algebra: Algebra = H) -> float:
     """Estimate the correntropy from N samples, V̂ = 1/N Σ κσ(d − y) (paper, section III-B).
+
+    Parameters
+    ----------
+    desired, output
+        d and y, arrays of the same shape: (N, d) of complex numbers or quaternions, or (N,) of real numbers.
+    sigma, algebra
+        As for `kernel`.
 
     Examples
     --------
     >>> round(correntropy([[0, 1, 2, 3]], [[0, 1, 2, 3]], sigma=2.0), 6)
     0.797885
     """
+    if np.shape(desired) != np.shape(output):
+        raise ValueError(f"output: expected shape {np.shape(desired)} as the desired values, got {np.shape(output)}")
     error = np.asarray(desired, dtype=float) - np.asarray(output, dtype=float)
     return float(np.mean(kernel(error, sigma, algebra)))
 
@@ -233,7 +245,8 @@ class MCC(Loss):
                 raise ValueError(f'sigma: expected a positive number or "adaptive", got {sigma!r}')
         if self.scope not in ("joint", "channel"):
             raise ValueError(f'scope: expected "joint" or "channel", got {self.scope!r}')
-        if not (self.factor > 0 and 0 < self.memory < 1 and self.bound > 1):
+        numbers = all(fits(value, float) for value in (self.factor, self.memory, self.bound))
+        if not (numbers and self.factor > 0 and 0 < self.memory < 1 and self.bound > 1):
             given = f"factor={self.factor!r}, memory={self.memory!r}, bound={self.bound!r}"
             raise ValueError(f"adaptive kernel: expected factor > 0, 0 < memory < 1 and bound > 1, got {given}")
 

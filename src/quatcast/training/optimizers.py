@@ -7,7 +7,6 @@ Parameters and gradients are lists of arrays (runs, …, …): the parameters on
 from __future__ import annotations
 
 import functools
-import math
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra import namespace, reshape
+from quatcast.annotations import is_number
 from quatcast.checkpoint import Checkpointable
 from quatcast.engine.low_rank import FactoredGradient
 from quatcast.typing import Array
@@ -40,8 +40,10 @@ class Optimizer(Checkpointable, ABC):
     --------
     Steps of constant length in each component:
 
+    >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> from quatcast import LMS
+    >>> from quatcast.training.optimizers import OptimizerResult, global_norm
     >>> @dataclass(frozen=True)
     ... class SignDescent(Optimizer):
     ...     learning_rate: float = 0.01
@@ -103,7 +105,7 @@ def _check(learning_rate: Any, clip: float | None) -> None:
     given = np.asarray(learning_rate)
     if given.dtype.kind not in "fiu" or not np.all((given > 0) & np.isfinite(given)):
         raise ValueError(f"learning_rate: expected positive finite numbers, got {learning_rate!r}")
-    if clip is not None and not 0 < clip < math.inf:
+    if clip is not None and not (is_number(clip) and clip > 0):
         raise ValueError(f"clip: expected a positive finite number, or None for no clipping, got {clip!r}")
 
 
@@ -208,7 +210,8 @@ class Adam(Optimizer):
 
     def __post_init__(self) -> None:
         _check(self.learning_rate, self.clip)
-        if not (0 <= self.beta1 < 1 and 0 <= self.beta2 < 1 and self.epsilon > 0):
+        numbers = map(is_number, (self.beta1, self.beta2, self.epsilon))
+        if not (all(numbers) and 0 <= self.beta1 < 1 and 0 <= self.beta2 < 1 and self.epsilon > 0):
             given = f"beta1={self.beta1!r}, beta2={self.beta2!r}, epsilon={self.epsilon!r}"
             raise ValueError(f"Adam: expected 0 <= beta1, beta2 < 1 and epsilon > 0, got {given}")
 

@@ -43,6 +43,7 @@ class Workers:
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from contextlib import contextmanager
     >>> @contextmanager
     ... def threads():
     ...     with ThreadPoolExecutor(1) as executor:

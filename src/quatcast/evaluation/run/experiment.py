@@ -60,7 +60,7 @@ def run_job(job: Job) -> JobResult:
     batch = Batch(configurations, seeds, steps, recording.rate, job.labels, job.device, recording.channels, space)
     seen = job.faults.apply(recording)
     coordinates = Coordinates(seen, filled=not first.takes_missing, native=first.takes_spaces)
-    forecasts = first.build(batch).run(coordinates.positions)
+    forecasts = first.run(batch, coordinates.positions)
     seconds = (time.perf_counter() - began) / len(recording)
     forecasts = replace(forecasts, positions=coordinates.back(np.asarray(forecasts), steps))
     positions = np.asarray(forecasts).reshape(len(job.runs), *recording.positions.shape)
@@ -128,6 +128,8 @@ def compare(
     -------
     The number of runs that were computed by this call.
     """
+    if not recordings:
+        raise ValueError("recordings: expected at least one, got none")
     check_needs(recordings, settings)
     check(recordings, settings)
     own = {origin([find_predictor(name).module]) for name in settings.predictors}

@@ -6,6 +6,7 @@ equal settings always give equal jobs, and with them equal numbers.
 
 from __future__ import annotations
 
+import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -82,7 +83,13 @@ class Job:
 
 
 def check(recordings: Sequence[Recording], settings: Settings) -> None:
-    """Raise a ValueError that names the first recording to which the protocol cannot be applied."""
+    """Raise a ValueError that names the first predictor or recording to which the protocol cannot be applied."""
+    for predictor in map(find_predictor, settings.predictors):
+        try:
+            pickle.dumps(predictor.build)
+        except (AttributeError, TypeError, pickle.PicklingError) as error:
+            expected = "a function at the top level of a module, which workers can import, as build"
+            raise ValueError(f"predictors: expected {expected} of {predictor.name!r} ({error})") from None
     for recording in recordings:
         rate, least = recording.rate, validation_samples(recording.rate) + 2
         if len(recording) < least:

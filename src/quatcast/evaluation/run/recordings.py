@@ -67,7 +67,9 @@ def load(
     if isinstance(data, str) and is_source(data):
         if reading:
             raise ValueError(f"{next(iter(reading))}: applies to files only, got the data source {data!r}")
-        loaded = find_source(data).load(data_dir=data_dir, progress=progress)
+        loaded: Any = find_source(data).load(data_dir=data_dir, progress=progress)
+        if not (isinstance(loaded, list | tuple) and loaded and all(isinstance(one, Recording) for one in loaded)):
+            raise ValueError(f"data: expected a list of recordings from the source {data!r}, got {loaded!r}")
         used |= {name for recording in loaded for name in recording.channels}
         found = [(recording.name, _select(recording, channels)) for recording in loaded]
     else:

@@ -81,6 +81,7 @@ class Settings:
 
     Examples
     --------
+    >>> import tomllib
     >>> settings = Settings.of({"profile": "quick", "predictors": ["LMS"], "test_seeds": 3})
     >>> settings.grids
     {'LMS': {'lags': [10, 30], 'learning_rate': [0.005, 0.05]}}

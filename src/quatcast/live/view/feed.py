@@ -114,6 +114,7 @@ class ViewFeed:
 
     Examples
     --------
+    >>> import json
     >>> import numpy as np
     >>> feed = ViewFeed()
     >>> feed.publish(ForecastFrame("chest", 7, 100.0, 100.5, 100.01, np.ones((1, 3)), np.ones(1), "ok", "",

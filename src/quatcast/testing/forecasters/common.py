@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quatcast.forecasting.contract import OnlineForecaster
+from quatcast.forecasting.contract import OnlineForecaster, horizons_of
 from quatcast.testing.tools import fingerprint, require
 from quatcast.typing import Floats
 
@@ -64,6 +64,14 @@ def forecasts(forecaster: Any, x: Floats) -> Floats:
     """Return the forecasts that are made at each sample, without a run axis: their mean over runs."""
     made = [update(forecaster, row) for row in x]
     return np.stack([one.mean(axis=0) if one.ndim == 3 else one for one in made])
+
+
+def by_horizon(forecaster: Any, found: Any) -> dict[int, Floats]:
+    """Return the positions (…, T, channels, dimensions) that `run` has found for each horizon."""
+    rows = np.asarray(found, dtype=float)
+    if getattr(forecaster, "horizons", None) is None:
+        return {forecaster.horizon: rows}
+    return {h: rows[..., i, :, :, :] for i, h in enumerate(horizons_of(forecaster))}
 
 
 def same_rows(one: Floats, other: Floats, promise: str) -> None:

@@ -4,34 +4,51 @@ from __future__ import annotations
 
 import numpy as np
 
-from quatcast.forecasting.contract import OnlineForecaster, satisfies_contract
-from quatcast.testing.forecasters.common import Make, begun, forecasts, of_online_forecasters, same_rows, update
+from quatcast.forecasting.contract import OnlineForecaster, horizons_of, satisfies_contract
+from quatcast.testing.forecasters.common import (
+    Make,
+    begun,
+    by_horizon,
+    forecasts,
+    of_online_forecasters,
+    same_rows,
+    update,
+)
 from quatcast.testing.tools import fingerprint, require
 from quatcast.typing import Floats
 
 
 def satisfies_the_contract(make: Make, x: Floats) -> None:
-    """Check methods, horizon, and the shape of forecasts."""
+    """Check methods, horizons, the shape of forecasts, and that a sample, which others may use, is not written into."""
     forecaster = make()
     require(satisfies_contract(forecaster), "a forecaster must have horizon, begin, forecast and learn, but has not")
     require(make() is not forecaster, "make must return a new forecaster at each call, but it returned the same one")
     require(forecaster.horizon >= 1, f"horizon must be a positive number of samples, but it is {forecaster.horizon}")
     if isinstance(forecaster, OnlineForecaster):
         require(not forecaster.begun, "a new forecaster must not have begun, but this one has a state")
+    horizons = horizons_of(forecaster)
+    require(
+        horizons[-1] == forecaster.horizon, f"horizon must be the longest of {horizons}, but is {forecaster.horizon}"
+    )
+    shape = x.shape[1:] if getattr(forecaster, "horizons", None) is None else (len(horizons), *x.shape[1:])
     forecaster.begin((x.shape[1], x.shape[2]))
-    for row in x[:3]:
-        made = np.asarray(forecaster.forecast(row, np.ones(len(row), dtype=bool)), dtype=float)
+    shapes = set()
+    for row in x:
+        given = row.copy(), np.ones(len(row), dtype=bool)
+        before = fingerprint(given)
+        made = np.asarray(forecaster.forecast(*given), dtype=float)
         nothing = forecaster.learn()
-        expected = f"{row.shape}, or (runs, {row.shape[0]}, {row.shape[1]})"
+        shapes.add(made.shape)
         require(
-            made.ndim in (2, 3) and made.shape[-2:] == row.shape,
-            f"a forecast must have shape {expected}, but it has {made.shape}",
+            len(shapes) == 1 and made.ndim - len(shape) in (0, 1) and made.shape[-len(shape) :] == shape,
+            f"a forecast must have shape {shape}, always after a run axis or never, but there are {sorted(shapes)}",
         )
         require(nothing is None, f"learn must return None, but it returned {nothing!r}")
+        require(fingerprint(given) == before, "forecast must not write into its arguments, but they have changed")
 
 
 def forecasts_are_finite_after_warm_up(make: Make, x: Floats) -> None:
-    """Check that forecasts of a smooth signal begin at some time, are finite from then on, and follow the signal."""
+    """Check that forecasts of a smooth signal begin at some time, are finite from then on, and stay near the signal."""
     forecaster = begun(make, x)
     h, made = forecaster.horizon, forecasts(forecaster, x)
     finite = np.asarray(np.isfinite(made).all(axis=(-2, -1)))
@@ -50,15 +67,13 @@ def forecasts_are_finite_after_warm_up(make: Make, x: Floats) -> None:
 @of_online_forecasters
 def forecasts_depend_on_the_past_only(make: Make, x: Floats) -> None:
     """Check that `run` makes no use of samples that come after a forecast was made."""
-    forecaster = make()
-    expected = np.moveaxis(np.asarray(forecaster.run(x), dtype=float), -3, 0)
+    expected = by_horizon(make(), make().run(x))
     for t in (len(x) // 4, len(x) // 2, len(x) - 2):
         other = x.copy()
         other[t:] = other[t:][::-1] * 1.5 + 2.0
-        made = np.moveaxis(np.asarray(make().run(other), dtype=float), -3, 0)
-        until = t + forecaster.horizon
         promise = f"a forecast must not depend on later samples, here those from sample {t} on"
-        same_rows(expected[:until], made[:until], promise)
+        for h, rows in by_horizon(make(), make().run(other)).items():
+            same_rows(np.moveaxis(expected[h], -3, 0)[: t + h], np.moveaxis(rows, -3, 0)[: t + h], promise)
 
 
 def begin_begins_anew(make: Make, x: Floats) -> None:
@@ -75,13 +90,16 @@ def begin_begins_anew(make: Make, x: Floats) -> None:
 
 @of_online_forecasters
 def update_is_forecast_and_learn(make: Make, x: Floats) -> None:
-    """Check that `update` gives what `begin`, `forecast` and `learn` give, and that `get_ready` changes nothing."""
+    """Check that `update` gives what `begin`, `forecast` and `learn` give, and that `get_ready` changes nothing.
+
+    Without samples that wait, `learn_some` is the same as `learn`.
+    """
     by_update, by_hand = make(), begun(make, x)
     observed = np.ones(x.shape[1], dtype=bool)
     for t, row in enumerate(x):
         made = np.array(by_update.update(row.tolist()), dtype=float)
         answer = np.array(by_hand.forecast(row.copy(), observed.copy()), dtype=float)
-        by_hand.learn()
+        by_hand.learn_some(len(x))
         by_hand.get_ready()
         require(
             fingerprint(made) == fingerprint(answer),
@@ -95,21 +113,27 @@ def run_is_update_row_by_row(make: Make, x: Floats) -> None:
     """Check that `run` begins anew and puts the forecast made at sample t into row t + horizon, twice the same."""
     forecaster = make()
     first = forecaster.run(x)
-    again = np.asarray(forecaster.run(x), dtype=float)
-    rows = np.asarray(first, dtype=float)
-    h = forecaster.horizon
-    require(rows.shape[-3:] == x.shape, f"run must return positions of shape {x.shape}, but they have {rows.shape}")
-    require(first.horizon == h, f"run must report the horizon {h}, but it reports {first.horizon}")
-    require(fingerprint(rows) == fingerprint(again), "run must begin anew and repeat itself, but it gives other values")
-    require(np.isnan(rows[..., :h, :, :]).all(), f"the first {h} samples cannot be forecast, but run gives numbers")
+    found, again = by_horizon(forecaster, first), by_horizon(forecaster, forecaster.run(x))
+    require(
+        fingerprint(found) == fingerprint(again), "run must begin anew and repeat itself, but it gives other values"
+    )
+    longest = forecaster.horizon
+    require(first.horizon == longest, f"run must report the horizon {longest}, but it reports {first.horizon}")
+    for h, rows in found.items():
+        require(rows.shape[-3:] == x.shape, f"run must return positions of shape {x.shape}, but they have {rows.shape}")
+        require(np.isnan(rows[..., :h, :, :]).all(), f"the first {h} samples cannot be forecast, but run gives numbers")
+        weights, expected = np.shape(first.weights), (*rows.shape[:-3], len(x))
+        require(weights == expected, f"run must return weights of shape {expected}, but they have {weights}")
     live = begun(make, x)
     for t, row in enumerate(x):
         made = update(live, row)
-        expected = made if t + h >= len(x) else rows[..., t + h, :, :]
-        require(
-            fingerprint(made) == fingerprint(np.ascontiguousarray(expected)),
-            f"run must do what update does, but the forecast made at sample {t} is {expected} instead of {made}",
-        )
+        for i, (h, rows) in enumerate(found.items()):
+            answer = made if getattr(live, "horizons", None) is None else made[..., i, :, :]
+            placed = answer if t + h >= len(x) else rows[..., t + h, :, :]
+            require(
+                fingerprint(answer) == fingerprint(np.ascontiguousarray(placed)),
+                f"run must do what update does, but the forecast made at sample {t} is {placed} instead of {answer}",
+            )
     require(fingerprint(forecaster) == fingerprint(live), "run must end like update row by row, but the states differ")
 
 

@@ -22,6 +22,17 @@ TAUGHT = 12
 def learner_samples(make: Make, n: int = 64, seed: int = 0, n_inputs: int = 3, n_outputs: int = 2) -> Pairs:
     """Return random pairs (u, d) of an input and a target for a learner.
 
+    Parameters
+    ----------
+    make
+        Function without arguments that returns a learner, which determines the algebra.
+    n
+        Number of pairs.
+    seed
+        Seed of the random numbers.
+    n_inputs, n_outputs
+        Numbers, complex numbers or quaternions per input and per target.
+
     Examples
     --------
     >>> from quatcast import QELM
@@ -29,7 +40,9 @@ def learner_samples(make: Make, n: int = 64, seed: int = 0, n_inputs: int = 3, n
     >>> len(pairs), pairs[0][0].shape, pairs[0][1].shape
     (64, (3, 4), (2, 4))
     """
-    rng, dimension = np.random.default_rng(seed), make().algebra.dimension
+    learner = make()
+    require(isinstance(learner, Learner), f"make must return a quatcast.Learner, but it returned {learner!r}")
+    rng, dimension = np.random.default_rng(seed), learner.algebra.dimension
     tail = () if dimension == 1 else (dimension,)
     u, d = rng.normal(size=(n, n_inputs, *tail)), rng.normal(size=(n, n_outputs, *tail))
     return list(zip(u, d, strict=True))

@@ -55,7 +55,7 @@ def parameters_are_copied(make: Make, samples: Pairs) -> None:
 
 
 def parameters_round_trip(make: Make, samples: Pairs) -> None:
-    """Check that parameters which are loaded come back bit for bit."""
+    """Check that parameters which are loaded come back bit for bit, and that outputs follow them."""
     learner, other = taught(make, samples), make()
     u, d = samples[0]
     other.begin(len(u), len(d))
@@ -64,6 +64,12 @@ def parameters_round_trip(make: Make, samples: Pairs) -> None:
         fingerprint(other.parameters()) == fingerprint(learner.parameters()),
         "parameters() must return what load_parameters was given, but it returns other values",
     )
+    if learner.parameters() and not learner.recurrent:
+        got, expected = other.predict(u), learner.predict(u)
+        require(
+            np.allclose(got, expected, rtol=1e-9, atol=1e-12),
+            f"learners of equal parameters must have equal outputs, but they are {got} and {expected}",
+        )
 
 
 def copies_continue_alike(make: Make, samples: Pairs) -> None:

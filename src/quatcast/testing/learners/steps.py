@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 
 from quatcast.learners import Learner
-from quatcast.testing.learners.common import Make, Pairs, continue_alike, repeated, taught
+from quatcast.testing.learners.common import TAUGHT, Make, Pairs, continue_alike, repeated, taught
 from quatcast.testing.tools import fingerprint, require
 
 ENDURANCE = 1000
@@ -31,26 +31,28 @@ def makes_new_learners(make: Make, samples: Pairs) -> None:
 def steps_have_shapes_and_fields(make: Make, samples: Pairs) -> None:
     """Check shapes, types and ranges of the fields of a `Step`."""
     learner = make()
-    u, d = samples[0]
-    step = learner.update(u, d)
     lead = () if learner.runs is None else (learner.runs,)
-    for name, got, expected in (
-        ("prediction", step.prediction, (*lead, *np.shape(d))),
-        ("error", step.error, (*lead, *np.shape(d))),
-        ("the output of predict", learner.predict(u), (*lead, *np.shape(d))),
-        ("loss", step.loss, lead),
-        ("gradient_norm", step.gradient_norm, lead),
-    ):
-        require(np.shape(got) == expected, f"{name} must have shape {expected}, but it has {np.shape(got)}")
-    require(
-        np.allclose(step.error, np.asarray(d) - step.prediction, rtol=1e-12, atol=0),
-        f"error must be target minus prediction, {d - step.prediction}, but it is {step.error}",
-    )
-    weight = np.asarray(step.weight)
-    require(np.all((weight > 0) & (weight <= 1)), f"weight must be in (0, 1], but it is {step.weight}")
-    require(np.all(np.asarray(step.loss) >= 0), f"loss must not be negative, but it is {step.loss}")
-    require(isinstance(step.depth, int), f"depth must be a whole number, but it is {step.depth!r}")
-    require(isinstance(step.truncated, bool), f"truncated must be True or False, but it is {step.truncated!r}")
+    for u, d in samples[:TAUGHT]:
+        step = learner.update(u, d)
+        for name, got, expected in (
+            ("prediction", step.prediction, (*lead, *np.shape(d))),
+            ("error", step.error, (*lead, *np.shape(d))),
+            ("the output of predict", learner.predict(u), (*lead, *np.shape(d))),
+            ("loss", step.loss, lead),
+            ("weight", step.weight, lead if np.ndim(step.weight) == len(lead) else (*lead, len(d))),
+            ("gradient_norm", step.gradient_norm, lead),
+        ):
+            require(np.shape(got) == expected, f"{name} must have shape {expected}, but it has {np.shape(got)}")
+        require(
+            np.allclose(step.error, np.asarray(d) - step.prediction, rtol=1e-12, atol=0),
+            f"error must be target minus prediction, {d - step.prediction}, but it is {step.error}",
+        )
+        weight = np.asarray(step.weight)
+        require(np.all((weight > 0) & (weight <= 1)), f"weight must be in (0, 1], but it is {step.weight}")
+        for name, value in (("loss", step.loss), ("gradient_norm", step.gradient_norm)):
+            require(np.all(np.asarray(value) >= 0), f"{name} must not be negative, but it is {value}")
+        require(isinstance(step.depth, int), f"depth must be a whole number, but it is {step.depth!r}")
+        require(isinstance(step.truncated, bool), f"truncated must be True or False, but it is {step.truncated!r}")
     require(
         (learner.n_inputs, learner.n_outputs) == (len(u), len(d)),
         f"sizes must be {len(u)} and {len(d)}, but n_inputs is {learner.n_inputs} and n_outputs {learner.n_outputs}",
@@ -87,6 +89,27 @@ def update_reports_what_predict_says(make: Make, samples: Pairs) -> None:
             expected is None or np.allclose(got, expected, rtol=1e-12, atol=1e-13),
             f"update must report the prediction {expected} that predict made before it, but reports {got}",
         )
+
+
+def forecasters_see_the_same_learner(make: Make, samples: Pairs) -> None:
+    """Check that `_learn`, `_foresee` and `_predict`, which a `Forecaster` calls, do what `update` and `predict` do."""
+    learner, twin = taught(make, samples), taught(make, samples)
+    for (u, d), (later, _) in zip(samples[30:34], samples[34:38], strict=True):
+        learner.update(u, d)
+        given = twin._stack("u", u, None), twin._stack("d", d, None), twin._stack("u", later, None)
+        before = fingerprint(given)
+        twin._learn(*given[:2], None)
+        for ahead in ((0,), (2, 0)):
+            got = twin._public(twin._predict([given[i] for i in ahead]))
+            expected = learner.predict(*((u, d, later)[i] for i in ahead))
+            require(
+                np.allclose(got, expected, rtol=1e-12, atol=1e-13),
+                "_learn must do what _update does, and _foresee must change no output, but an output is "
+                f"{got} instead of {expected}",
+            )
+            twin._foresee([given[2]])
+        require(fingerprint(given) == before, "a learner must not write into stacked arrays, but they have changed")
+    continue_alike(learner, twin, samples, "_learn must do what _update does")
 
 
 def lists_and_whole_numbers_are_accepted(make: Make, samples: Pairs) -> None:
@@ -133,6 +156,7 @@ CHECKS = (
     equal_learners_learn_alike,
     predict_is_pure,
     update_reports_what_predict_says,
+    forecasters_see_the_same_learner,
     lists_and_whole_numbers_are_accepted,
     memory_is_bounded,
     only_recurrent_learners_depend_on_earlier_inputs,

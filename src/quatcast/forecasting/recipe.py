@@ -60,8 +60,8 @@ ONE_REPLAY = 20.0
 """Sampling rate in Hz from which on there is one replay per sample; below there are two."""
 CHANNELS = 10
 """Number of channels from which on a replay has fewer windows, so that it takes no longer."""
-FEATURES = 500
-"""Number of features of the random neurons beyond which they are fitted less often; ten channels have 561."""
+FEATURES = 700
+"""Number of features of the random neurons beyond which they are fitted less often; ten channels have 681."""
 REFIT = (0.4, 1.0)
 """Shortest and longest time in seconds between fits of the kernel regression: two horizons, at least ten samples."""
 ERRORS = 40.0

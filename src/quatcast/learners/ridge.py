@@ -128,6 +128,11 @@ class Ridge(Learner):
         return self.refit if self.features is None else self.refit * math.ceil(n / self.features)
 
     @property
+    def _parts(self) -> int:
+        """Number of parts of a fit. Where fits are rare because there are many features, parts are as rare."""
+        return max(1, self.refit // AT_ONCE)
+
+    @property
     def _flat_seeds(self) -> list[int]:
         return [0]
 
@@ -137,7 +142,7 @@ class Ridge(Learner):
         Of the T samples from one fit to the next, part j = 1, …, k ends with sample p = ⌈jT/k⌉.
         """
         T = self._interval(len(self.state.theta[0]))
-        k = max(1, T // AT_ONCE)
+        k = self._parts
         # Different seeds are fitted at different samples, so that the work is spread evenly.
         seeds, due = self._flat_seeds, []
         for r, seed in enumerate(seeds):
@@ -185,7 +190,7 @@ class Ridge(Learner):
         """Fields of the initial state for n features."""
         runs, width = len(self._flat_seeds), self.algebra.dimension * n_outputs
         zeros, interval = [np.zeros((n, width))] * runs, self._interval(n)
-        parts = max(1, interval // AT_ONCE)
+        parts = self._parts
         return {
             "theta": list(zeros),
             "fitted": list(zeros),

@@ -116,7 +116,7 @@ def execute(block: Block, page: str, module: types.ModuleType) -> None:
         exec(compile("\n" * (block.line - 1) + block.text, page, "exec"), module.__dict__)
 
 
-@pytest.mark.usefixtures("_one_core", "_short_checks")
+@pytest.mark.usefixtures("_one_core", "_short_checks", "_threads")
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=name)
 def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run, and doctests show what the page says."""

@@ -29,12 +29,14 @@ from pathlib import Path
 
 import pytest
 from blocks import PAGES, ROOT, Block, commands, fenced
+from typer.main import get_command
 
 from quatcast.checkpoint import Checkpointable
 from quatcast.cli import app, run
 from quatcast.evaluation import CATALOGUE
 from quatcast.testing.learners import steps, undoing
 
+COMMAND = get_command(app)
 LANGUAGES = {"python", "console", "text", "toml", "json", ""}
 """What a fence may name, beside the directives of MyST in braces. Python is to be called "python", so that it runs."""
 
@@ -155,9 +157,7 @@ def test_languages_are_known(page: Path) -> None:
 
 def parse(words: list[str]) -> None:
     """Parse the words after `quatcast` as the command line does, and run nothing."""
-    from typer.main import get_command
-
-    command, context, rest = get_command(app), None, words
+    command, context, rest = COMMAND, None, words
     while True:
         if "--help" in rest:
             rest = [word for word in rest if word != "--help"]

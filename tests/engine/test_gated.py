@@ -27,7 +27,7 @@ def signal(steps, d):
     return comparison.signal(steps, d, INPUTS, OUTPUTS)
 
 
-def compare(kind, hidden, optimizer, steps=300, variant="exact", sigma=None):
+def compare(kind, hidden, optimizer, steps=150, variant="exact", sigma=None):
     """Largest difference between the predictions of learner and oracle, and the learner's steps."""
     mine, plain = OPTIMIZERS[optimizer]
     loss = MSE() if sigma is None else MCC(sigma=sigma)
@@ -52,7 +52,7 @@ def test_equals_classical_rtrl(algebra, optimizer, hidden):
 
 
 def test_equals_classical_rtrl_under_the_correntropy():
-    worst, _ = compare(QGRU, (3,), "sgd", steps=150, sigma=1.5)
+    worst, _ = compare(QGRU, (3,), "sgd", sigma=1.5)
     assert worst < 1e-9
 
 

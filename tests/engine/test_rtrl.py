@@ -23,7 +23,7 @@ def signal(steps, d):
     return u, y
 
 
-def compare(kind, hidden, loss, oracle_loss, optimizer, oracle_optimizer, init_std=0.1, steps=300, variant="exact"):
+def compare(kind, hidden, loss, oracle_loss, optimizer, oracle_optimizer, init_std=0.1, steps=200, variant="exact"):
     """Largest difference between the predictions of learner and oracle, and the learner's steps."""
     learner = kind(hidden=hidden, loss=loss, optimizer=optimizer, init_std=init_std, seeds=5).begin(INPUTS, OUTPUTS)
     oracle = ClassicalRTRL(learner.parameters(), oracle_loss, oracle_optimizer, variant)

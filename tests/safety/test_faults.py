@@ -102,8 +102,8 @@ def test_recovers_from_random_bursts(warm, truth, clean, data):
         value, how = kinds[t % len(kinds)]
         if how != "keep":
             shown[BEFORE + t] = value if how == "set" else shown[BEFORE + t] + value
-    errors, _, _, _ = follow(warm, shown, truth)
-    assert rmse(errors) <= 1.15 * rmse(clean[0])
+    errors, _, _, _ = follow(warm, shown, truth, after=300)
+    assert rmse(errors) <= 1.15 * rmse(clean[0][: len(errors)])
 
 
 def test_white_noise_is_held(warm, truth):

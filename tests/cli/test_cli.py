@@ -280,6 +280,7 @@ def test_bench_stores_its_times(folder: Path, capfd: pytest.CaptureFixture[str])
     assert timings["LMS"].milliseconds < timings["QRNN-MCC"].milliseconds
 
 
+@pytest.mark.usefixtures("_threads")
 def test_the_former_name_of_a_setting_gives_one_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["forecast", "walk.csv", "--predictor", "LMS", "--figure", "none", "--set", "rate=0.05"]) == 0
     assert capfd.readouterr().err.startswith("quatcast: rate: this setting is now called learning_rate\nquatcast: note")

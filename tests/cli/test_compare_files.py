@@ -12,6 +12,8 @@ from quatcast.cli import run
 from quatcast.cli.choices import assignments, group_patterns
 from quatcast.evaluation import Store
 
+pytestmark = pytest.mark.usefixtures("_threads")
+
 COMMON = ["--predictors", "persistence", "--labels", "causal", "--workers", "1", "--no-report", "--out", "out"]
 
 

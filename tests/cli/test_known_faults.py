@@ -95,6 +95,7 @@ def test_ordinary_recordings_have_no_codes() -> None:
     assert [suspected_codes(recording) for recording in quiet] == [[]] * len(quiet)
 
 
+@pytest.mark.usefixtures("_threads")
 def test_commands_point_codes_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

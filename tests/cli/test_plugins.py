@@ -103,6 +103,7 @@ def test_compare_with_a_source_and_a_predictor_of_a_plugin(
     assert "A. Author, Motion of a hand, 2030." in text
 
 
+@pytest.mark.usefixtures("_threads")
 def test_a_report_does_not_need_the_plugin(plugin: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["--plugin", str(plugin), *COMPARE, "--workers", "1", "--no-report"]) == 0
     del CATALOGUE["velocity"], registry._sources["lab"]

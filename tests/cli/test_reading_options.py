@@ -42,6 +42,7 @@ UNCLEAR: dict[str, tuple[bytes, str, list[str]]] = {
 """Contents of a file, the advice of the error, and the options that follow it."""
 
 
+@pytest.mark.usefixtures("_threads")
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("case", UNCLEAR)
 def test_advice_can_be_followed(

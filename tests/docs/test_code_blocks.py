@@ -25,16 +25,19 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from blocks import PAGES, ROOT, Block, commands, fenced
+from typer.main import get_command
 
 from quatcast.checkpoint import Checkpointable
 from quatcast.cli import app, run
 from quatcast.evaluation import CATALOGUE
 from quatcast.testing.learners import steps, undoing
 
+COMMAND = get_command(app)
 LANGUAGES = {"python", "console", "text", "toml", "json", ""}
 """What a fence may name, beside the directives of MyST in braces. Python is to be called "python", so that it runs."""
 
@@ -47,9 +50,9 @@ SET_UP = {
 RUN_COMMANDS = {"docs/how-to/extend.md", "docs/tutorials/your-own-csv.md"}
 
 
-@pytest.fixture
-def _one_core() -> Iterator[None]:
-    """Let experiments on a page start one worker instead of one per core, which other tests use at the same time."""
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Let a program start one worker instead of one per core, which other tests use at the same time."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -109,14 +112,16 @@ def execute(block: Block, page: str, module: types.ModuleType) -> None:
             pytest.fail("".join(said), pytrace=False)
     elif '__name__ == "__main__"' in block.text:
         Path("program.py").write_text(block.text, encoding="utf-8")
-        done = subprocess.run([sys.executable, "program.py"], capture_output=True, text=True, timeout=240, check=False)
+        command = [sys.executable, "program.py"]
+        with one_core():
+            done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
         assert done.returncode == 0, f"{page}, line {block.line}:\n{done.stderr}"
     else:
         # Blank lines before the code make the line numbers of a traceback those of the page.
         exec(compile("\n" * (block.line - 1) + block.text, page, "exec"), module.__dict__)
 
 
-@pytest.mark.usefixtures("_one_core", "_short_checks")
+@pytest.mark.usefixtures("_short_checks", "_threads")
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=name)
 def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run, and doctests show what the page says."""
@@ -155,9 +160,7 @@ def test_languages_are_known(page: Path) -> None:
 
 def parse(words: list[str]) -> None:
     """Parse the words after `quatcast` as the command line does, and run nothing."""
-    from typer.main import get_command
-
-    command, context, rest = get_command(app), None, words
+    command, context, rest = COMMAND, None, words
     while True:
         if "--help" in rest:
             rest = [word for word in rest if word != "--help"]

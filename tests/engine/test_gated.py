@@ -27,7 +27,7 @@ def signal(steps, d):
     return comparison.signal(steps, d, INPUTS, OUTPUTS)
 
 
-def compare(kind, hidden, optimizer, steps=300, variant="exact", sigma=None):
+def compare(kind, hidden, optimizer, steps=150, variant="exact", sigma=None):
     """Largest difference between the predictions of learner and oracle, and the learner's steps."""
     mine, plain = OPTIMIZERS[optimizer]
     loss = MSE() if sigma is None else MCC(sigma=sigma)
@@ -45,14 +45,14 @@ def compare(kind, hidden, optimizer, steps=300, variant="exact", sigma=None):
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @ALGEBRAS
 def test_equals_classical_rtrl(algebra, optimizer, hidden):
-    worst, steps = compare(KINDS[algebra], hidden, optimizer)
+    worst, steps = compare(KINDS[algebra], hidden, optimizer, steps=300)
     assert worst < 1e-9
     assert max(step.depth for step in steps) > 20
     assert not any(step.truncated for step in steps)
 
 
 def test_equals_classical_rtrl_under_the_correntropy():
-    worst, _ = compare(QGRU, (3,), "sgd", steps=150, sigma=1.5)
+    worst, _ = compare(QGRU, (3,), "sgd", sigma=1.5)
     assert worst < 1e-9
 
 

@@ -25,6 +25,7 @@ def test_a_line_now_and_then_tells_the_time_left(
     ]
 
 
+@pytest.mark.usefixtures("_threads")
 def test_the_report_can_wait(
     recordings: list[Recording],
     tmp_path: Path,

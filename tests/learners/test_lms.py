@@ -1,7 +1,6 @@
 """LMS against padasip and complex arithmetic, QLMS against loops over numpy-quaternion."""
 
 import numpy as np
-import padasip
 import pytest
 import quaternion as nq
 
@@ -12,6 +11,8 @@ RATE = 0.02
 
 def test_lms_equals_padasip():
     """Padasip has no bias, so it is given the constant one as a last input."""
+    import padasip  # which takes a second that test processes without this test need not wait
+
     rng = np.random.default_rng(0)
     u, d = rng.normal(size=(300, 5)), rng.normal(size=300)
     learner = LMS(optimizer=SGD(learning_rate=RATE, clip=None))

@@ -1,7 +1,6 @@
 """RLS against padasip, against least squares in closed form, and under input that stops varying."""
 
 import numpy as np
-import padasip
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +15,8 @@ def regression(n, m, p, seed):
 
 def test_equals_padasip():
     """Padasip has no bias, so it is given the constant one as a last input; it starts with P = I/eps."""
+    import padasip  # which takes a second that test processes without this test need not wait
+
     u, d = regression(200, 4, 1, 0)
     learner = RLS(forgetting=0.98, regularization=0.1)
     mine = [learner.update(x, y).prediction[0] for x, y in zip(u, d, strict=True)]

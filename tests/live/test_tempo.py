@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from streams import build_cheap, frame
+from streams import build_cheap, build_repeating, frame
 from test_timebase import DETECTED, GIVEN, assert_interruptions_change_nothing, run
 
 from quatcast.live.frames import Frame
@@ -57,7 +57,7 @@ def test_a_clock_in_a_wrong_unit_is_told_once(factor: float, unit: str, numbered
 @pytest.mark.parametrize("rate", [10.0, 100.0])
 def test_a_clock_in_a_wrong_unit_does_not_hide_the_rate(numbered: bool, rate: float) -> None:
     """The service ended, because milliseconds show a rate of 0.01 Hz."""
-    pipeline = Pipeline(DETECTED, build_cheap)
+    pipeline = Pipeline(DETECTED, build_repeating)
     _, told = run(pipeline, scaled(1e3, numbered=numbered, rate=rate, count=400))
     assert pipeline.rate == pytest.approx(rate, rel=0.02)
     assert len(told) == 1
@@ -68,7 +68,7 @@ def test_a_clock_in_a_wrong_unit_does_not_hide_the_rate(numbered: bool, rate: fl
 @pytest.mark.parametrize("rate", [10.0, 100.0])
 @pytest.mark.parametrize("settings", [GIVEN, DETECTED])
 def test_numbers_that_grow_by_more_than_one_are_told_once(settings: LiveSettings, rate: float, stride: int) -> None:
-    pipeline = Pipeline(replace(settings, rate=settings.rate and rate), build_cheap)
+    pipeline = Pipeline(replace(settings, rate=settings.rate and rate), build_repeating)
     _, told = run(pipeline, scaled(0.0, stride=stride, rate=rate, count=800))
     grows = (
         f"the sequence number grows by {stride:,.3g} per sample and not by 1, so that times of arrival are used instead"
@@ -83,7 +83,7 @@ def test_numbers_that_grow_by_more_than_one_are_told_once(settings: LiveSettings
 
 
 def test_a_clock_in_milliseconds_with_numbers_that_do_not_count() -> None:
-    pipeline = Pipeline(GIVEN, build_cheap)
+    pipeline = Pipeline(GIVEN, build_repeating)
     _, told = run(pipeline, scaled(1e3, stride=50))
     assert FAST in told[-1]
     assert len(told) == 3
@@ -92,7 +92,7 @@ def test_a_clock_in_milliseconds_with_numbers_that_do_not_count() -> None:
 def test_a_recording_that_arrives_at_once_keeps_its_clock() -> None:
     """Its times are those of samples; they only come early."""
     for settings in (GIVEN, DETECTED):
-        pipeline = Pipeline(settings, build_cheap)
+        pipeline = Pipeline(settings, build_repeating)
         frames = [replace(frame(i), received=1.7e9 + i * 1e-4) for i in range(100)]
         _, told = run(pipeline, frames)
         assert pipeline.rate == 10.0

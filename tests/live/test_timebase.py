@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from streams import build_cheap, frame
+from streams import build_cheap, build_repeating, frame
 
 from quatcast.live.frames import Frame
 from quatcast.live.pipeline import Pipeline
@@ -74,7 +74,7 @@ CASES = [
 def test_stream_goes_on_without_a_clock(
     settings: LiveSettings, number: int | None, time: float | None, event: str
 ) -> None:
-    pipeline = Pipeline(settings, build_cheap)
+    pipeline = Pipeline(settings, build_repeating)
     made, told = run(pipeline, standing(number=number, time=time))
     assert told == [event]
     assert pipeline.rate == pytest.approx(10.0, rel=0.01)
@@ -93,7 +93,7 @@ def test_coarse_clock_is_followed_if_it_advances() -> None:
     """At 100 Hz a clock that ticks every 50 ms shows the same time for the first frames."""
     settings = replace(GIVEN, rate=20.0)
     frames = [replace(frame(i, rate=100.0), device_time=i // 5 / 20, sequence=None) for i in range(400)]
-    made, told = run(Pipeline(settings, build_cheap), frames)
+    made, told = run(Pipeline(settings, build_repeating), frames)
     assert told == []
     assert len(made) == 80
 

@@ -133,8 +133,14 @@ def walk(samples=60, seed=0):
     return np.cumsum(np.random.default_rng(seed).normal(size=(samples, 2, 3)), axis=0)
 
 
+PLAIN, SEQUENCES = frozenset((float, int, bool, str, type(None))), (list, tuple, deque)
+"""The most frequent types of values, and those of several values."""
+
+
 def content(value):
     """Everything that an object holds, as nested tuples that can be compared to the last bit."""
+    if type(value) in PLAIN:
+        return repr(value)
     if isinstance(value, np.ndarray):
         return "array", value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, Checkpointable):
@@ -142,7 +148,7 @@ def content(value):
         return type(value).__name__, content(own)
     if isinstance(value, dict):
         return "dict", tuple((key, content(item)) for key, item in value.items())
-    if isinstance(value, list | tuple | deque):
+    if isinstance(value, SEQUENCES):
         return type(value).__name__, getattr(value, "maxlen", None), tuple(content(item) for item in value)
     if isinstance(value, np.generic):
         return repr(value.item())

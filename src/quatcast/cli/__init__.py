@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -91,11 +92,17 @@ def run(arguments: Sequence[str]) -> int:
         return _run(arguments)
 
 
+@cache
+def _command() -> Any:
+    """Return the commands; reading them from the functions takes as long as many a command."""
+    return get_command(app)
+
+
 def _run(arguments: Sequence[str]) -> int:
     # The supervisor of live streams starts a stream again unless its settings are wrong, which exit code 2 says.
     surroundings = 1 if live.WORKER in arguments else 2
     try:
-        code = get_command(app).main(list(arguments), prog_name="quatcast", standalone_mode=False) or 0
+        code = _command().main(list(arguments), prog_name="quatcast", standalone_mode=False) or 0
         # Some versions of typer return an exit code after Ctrl-C, others raise.
         return _fail("interrupted", code) if code == 130 else code
     except Interrupted as error:

@@ -71,7 +71,7 @@ class Forecast:
     --------
     >>> import quatcast
     >>> forecaster = quatcast.recommended(horizon=[0.2, 0.5, 1.0], rate=10.0)
-    >>> for sample in quatcast.data.simulated(seconds=38)[1].positions:
+    >>> for sample in quatcast.data.simulated(seconds=3)[1].positions:
     ...     forecast = forecaster.update(sample)
     >>> forecast.position.shape, forecast.radius.shape, forecast.at(0.33).position.shape
     ((3, 3, 3), (3, 3), (3, 3))

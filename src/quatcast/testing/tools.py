@@ -6,7 +6,7 @@ import hashlib
 import struct
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,19 @@ class Interruption(BaseException):
     """The error that `interrupted` raises; not an `Exception`, so that handlers of ordinary errors let it pass."""
 
 
-def require(condition: Any, message: str) -> None:
-    """Raise an AssertionError with a message unless the condition holds."""
+def require(condition: Any, message: str, *values: Any) -> None:
+    """Raise an AssertionError with a message unless the condition holds.
+
+    Values are put into the message only then: to print arrays takes longer than most checks.
+
+    Examples
+    --------
+    >>> require(1 + 1 == 3, "the sum must be {}, but it is {}", 3, 1 + 1)
+    Traceback (most recent call last):
+    AssertionError: the sum must be 3, but it is 2
+    """
     if not condition:
-        raise AssertionError(message)
+        raise AssertionError(message.format(*values) if values else message)
 
 
 def fingerprint(value: Any) -> str:
@@ -44,35 +53,39 @@ def fingerprint(value: Any) -> str:
     >>> fingerprint(one) == fingerprint(other)
     False
     """
-    digest = hashlib.sha256()
-    for part in _parts(value, frozenset()):
-        digest.update(part)
-    return digest.hexdigest()
+    parts: list[bytes] = []
+    _describe(value, set(), parts.append)
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def _parts(value: Any, within: frozenset[int]) -> Iterator[bytes]:
-    """Yield the bytes that describe a value; `within` holds the identities of the objects around it."""
+def _describe(value: Any, within: set[int], add: Callable[[bytes], None]) -> None:
+    """Add the bytes that describe a value; `within` holds the identities of the objects around it."""
     if id(value) in within:
-        yield b"the same object again"
+        add(b"the same object again")
         return
     if isinstance(value, np.generic):
         value = value.item()
-    yield type(value).__name__.encode()
+    add(type(value).__name__.encode())
     if isinstance(value, float):
-        yield struct.pack("<d", value)
-    elif value is None or isinstance(value, bool | int | complex | str | bytes | range):
-        yield repr(value).encode()
+        add(struct.pack("<d", value))
+    elif value is None or isinstance(value, _PLAIN):
+        add(repr(value).encode())
     elif hasattr(value, "__array_namespace__"):
         array = np.ascontiguousarray(fetch(value))
-        yield f"{array.dtype.str}{array.shape}".encode()
-        yield array.tobytes()
+        add(f"{array.dtype.str}{array.shape}".encode())
+        add(array.tobytes())
     elif isinstance(value, Algebra):
-        yield value.name.encode()
+        add(value.name.encode())
     elif isinstance(value, type) or (callable(value) and not hasattr(value, "__dict__")):
-        yield repr(value).encode()
+        add(repr(value).encode())
     else:
+        within.add(id(value))
         for part in _contents(value):
-            yield from _parts(part, within | {id(value)})
+            _describe(part, within, add)
+        within.remove(id(value))
+
+
+_PLAIN = (bool, int, complex, str, bytes, range)
 
 
 def _contents(value: Any) -> list[Any]:
@@ -124,7 +137,8 @@ def require_undoing(
         result, expected = step(one), step(twin)
         require(
             fingerprint(result) == fingerprint(expected),
-            f"steps that were undone must not matter, but step {t + 1} gives {result} instead of {expected}",
+            "steps that were undone must not matter, but step {} gives {} instead of {}",
+            *(t + 1, result, expected),
         )
     require(fingerprint(one) == fingerprint(twin), "steps that were undone must not matter, but the states differ")
 

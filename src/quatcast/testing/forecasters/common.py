@@ -77,7 +77,9 @@ def by_horizon(forecaster: Any, found: Any) -> dict[int, Floats]:
 def same_rows(one: Floats, other: Floats, promise: str) -> None:
     """Require that two series of forecasts are equal, bit for bit."""
     for t, (a, b) in enumerate(zip(one, other, strict=True)):
-        require(fingerprint(a) == fingerprint(b), f"{promise}, but at sample {t} one is {a} and the other {b}")
+        require(
+            fingerprint(a) == fingerprint(b), "{}, but at sample {} one is {} and the other {}", *(promise, t, a, b)
+        )
 
 
 def moments(x: Floats) -> Iterator[int]:

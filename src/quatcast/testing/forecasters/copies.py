@@ -58,8 +58,9 @@ def _check_duplicates(forecaster: Any, x: Floats, how: str, duplicate: Callable[
             got = update(other, row)
             require(
                 fingerprint(got) == fingerprint(made),
-                f"a forecaster that is {how} after {since} samples must continue like the original, but the forecast "
-                f"at sample {t} is {got} instead of {made}",
+                "a forecaster that is {} after {} samples must continue like the original, but the forecast at sample "
+                "{} is {} instead of {}",
+                *(how, since, t, got, made),
             )
             if t - since == AFTERWARDS:
                 del duplicates[since]

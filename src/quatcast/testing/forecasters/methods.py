@@ -103,7 +103,8 @@ def update_is_forecast_and_learn(make: Make, x: Floats) -> None:
         by_hand.get_ready()
         require(
             fingerprint(made) == fingerprint(answer),
-            f"update must be forecast and learn, but at sample {t} it gives {made} instead of {answer}",
+            "update must be forecast and learn, but at sample {} it gives {} instead of {}",
+            *(t, made, answer),
         )
     require(fingerprint(by_update) == fingerprint(by_hand), "update must be forecast and learn, but the states differ")
 
@@ -132,7 +133,8 @@ def run_is_update_row_by_row(make: Make, x: Floats) -> None:
             placed = answer if t + h >= len(x) else rows[..., t + h, :, :]
             require(
                 fingerprint(answer) == fingerprint(np.ascontiguousarray(placed)),
-                f"run must do what update does, but the forecast made at sample {t} is {placed} instead of {answer}",
+                "run must do what update does, but the forecast made at sample {} is {} instead of {}",
+                *(t, placed, answer),
             )
     require(fingerprint(forecaster) == fingerprint(live), "run must end like update row by row, but the states differ")
 

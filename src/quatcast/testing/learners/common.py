@@ -67,7 +67,11 @@ def continue_alike(one: Learner, other: Learner, samples: Pairs, promise: str) -
         first, second = one.update(u, d), other.update(u, d)
         for field in fields(Step):
             a, b = getattr(first, field.name), getattr(second, field.name)
-            require(fingerprint(a) == fingerprint(b), f"{promise}, but {field.name} of step {i} is {b} instead of {a}")
+            require(
+                fingerprint(a) == fingerprint(b),
+                "{}, but {} of step {} is {} instead of {}",
+                *(promise, field.name, i, b, a),
+            )
 
 
 def refused(call: Callable[[], Any], words: Sequence[str], what: str) -> None:

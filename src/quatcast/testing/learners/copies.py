@@ -106,8 +106,9 @@ def saved_learners_continue_alike(make: Make, samples: Pairs) -> None:
                 got = other.update(u, d)
                 require(
                     fingerprint(got) == fingerprint(step),
-                    f"a learner that is saved after {since} steps and loaded must continue like the original, but step "
-                    f"{n + 1} is {got} instead of {step}",
+                    "a learner that is saved after {} steps and loaded must continue like the original, but step {} is "
+                    "{} instead of {}",
+                    *(since, n + 1, got, step),
                 )
 
 

@@ -87,7 +87,8 @@ def update_reports_what_predict_says(make: Make, samples: Pairs) -> None:
         got = learner.update(u, d).prediction
         require(
             expected is None or np.allclose(got, expected, rtol=1e-12, atol=1e-13),
-            f"update must report the prediction {expected} that predict made before it, but reports {got}",
+            "update must report the prediction {} that predict made before it, but reports {}",
+            *(expected, got),
         )
 
 

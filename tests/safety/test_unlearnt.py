@@ -46,7 +46,7 @@ def test_a_gap_among_waiting_samples_is_never_part_of_an_input(calm):
         if t == 45:
             late.learn()
     fresh.begin((3, 3), training=calm[:40])
-    kept = [sample for sample, _ in late.state.waiting]
+    kept = late.state.waiting.positions.copy()
     np.testing.assert_array_equal(kept, calm[150 - len(kept) : 150])
     while late.state.waiting:
         late.learn()

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from quatcast.annotations import is_whole
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import (
-    ForecasterState,
     Forecasts,
     Labels,
     OnlineForecaster,
@@ -35,50 +33,11 @@ from quatcast.forecasting.contract import (
 from quatcast.forecasting.embedding import Embedding, ScaleBy, Target, as_delays
 from quatcast.forecasting.extrapolation import as_horizons
 from quatcast.forecasting.progress import counted
+from quatcast.forecasting.tracking import Collecting, Tracking
+from quatcast.forecasting.waiting import Waiting
 from quatcast.learners.base import Learner, StackedStep
 from quatcast.learners.persistence import Persistence
 from quatcast.typing import Bools, Floats
-
-Sample = tuple[Floats, Bools]
-"""A sample (channels, dimensions), and which of its channels were observed."""
-
-
-@dataclass
-class Collecting(ForecasterState):
-    """State before the scaling is fitted: the samples that it will be fitted to."""
-
-    samples: list[Sample]
-
-
-@dataclass
-class Tracking(ForecasterState):
-    """State once the scaling is fitted.
-
-    Attributes
-    ----------
-    embedding
-        The scaling.
-    waiting
-        Samples that have arrived and have not been taken in, oldest first.
-    line
-        The last samples, for inputs.
-    inputs, origins, observed
-        Inputs that the learner has not learnt from, the newest sample of each, and which of its channels were observed;
-        at most horizon + 1.
-    weight
-        Kernel weight of the last target, per run; NaN if there was none.
-    truncated
-        Number of updates whose gradient was cut off.
-    """
-
-    embedding: Embedding
-    waiting: deque[Sample]
-    line: SlidingWindow
-    inputs: deque[Floats]
-    origins: deque[Floats]
-    observed: deque[Bools]
-    weight: Floats
-    truncated: int
 
 
 class Forecaster(OnlineForecaster):
@@ -178,19 +137,19 @@ class Forecaster(OnlineForecaster):
             expected = f"at most {algebra.dimension} coordinates per channel, which fit into {name}"
             raise ValueError(f"sample: expected {expected}, got {shape[1]}")
         if training is None:
-            self.state = Collecting(shape, [])
+            self.state = Collecting(shape, self._none_waiting())
         else:
-            self._track(training, deque())
+            self._track(training, self._none_waiting())
 
     def forecast(self, sample: Floats, observed: Bools) -> Floats:
         """Take in the newest sample and forecast; NaN until the scaling is fitted and the learner has caught up."""
         if isinstance(self.state, Collecting):
-            self.state.samples.append((sample, observed))
+            self.state.samples.append(sample, observed)
             # The fit takes milliseconds, so that it is left to `learn`, unless that is not called.
             if self.learn_first or len(self.state.samples) > self.train:
                 self._fit()
         elif self.state.waiting or self.learn_first:
-            self.state.waiting.append((sample, observed))
+            self.state.waiting.append(sample, observed)
             if len(self.state.waiting) > 2 * self.train:
                 self._skip_oldest()
         else:
@@ -214,6 +173,8 @@ class Forecaster(OnlineForecaster):
             return
         if self.state.waiting:
             self._catch_up(limit)
+            if not self.state.waiting:
+                self.state.waiting = self._none_waiting()  # without the memory of those that were
         else:
             self._learn_newest()
         if not self.state.waiting:
@@ -286,10 +247,12 @@ class Forecaster(OnlineForecaster):
     def _fit(self) -> None:
         """Fit the scaling if it is not and enough samples have been collected."""
         if isinstance(self.state, Collecting) and len(self.state.samples) >= self.train:
-            training = np.concatenate([x for x, _ in self.state.samples[: self.train]])
-            self._track(training.reshape(-1, *self.state.shape), deque(self.state.samples))
+            self._track(self.state.samples.positions[: self.train], self.state.samples)
 
-    def _track(self, training: Floats, waiting: deque[Sample]) -> None:
+    def _none_waiting(self) -> Waiting:
+        return Waiting(2 * self.train + 1)
+
+    def _track(self, training: Floats, waiting: Waiting) -> None:
         """Fit the scaling to training samples and begin to track the signal."""
         algebra = self.learner.algebra
         channels, dimensions = training.shape[1:]

@@ -35,8 +35,8 @@ from typing import Any
 import numpy as np
 
 import quatcast
-from quatcast import checkpoint, container
-from quatcast.checkpoint import Checkpointable
+from quatcast import checkpoint
+from quatcast.checkpoint import Checkpointable, container
 
 FLIPS, TRUNCATIONS, FORGERIES, KILLS = 40_000, 10_000, 20_000, 60
 MEMORY = 3 << 30

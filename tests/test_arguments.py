@@ -60,6 +60,12 @@ def test_an_argument_of_a_wrong_kind_is_named(kind: str, name: str, values: list
             getattr(quatcast, kind)(**{**needed(kind), name: value})
 
 
+@pytest.mark.parametrize("valid", [(5.0, 1.0), (math.nan, 1.0), -1, "ab", (1.0,), (0.0, [1.0, -1.0])])
+def test_a_valid_range_has_a_smallest_and_a_largest_coordinate(valid: Any) -> None:
+    with pytest.raises(ValueError, match="valid: expected the smallest and the largest coordinate"):
+        quatcast.Gate(valid=valid)
+
+
 @pytest.mark.parametrize("wrong", [0, []])
 def test_a_loss_or_an_optimizer_that_is_empty_is_not_the_default(wrong: Any) -> None:
     for name in ("loss", "optimizer"):

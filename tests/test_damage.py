@@ -11,7 +11,7 @@ import pytest
 from programs import load_program
 
 from quatcast import QRNN, RLS, Forecaster, Guarded, Persistence, checkpoint
-from quatcast.container import _ABANDONED
+from quatcast.checkpoint.container import _ABANDONED
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hostile import NAMES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quatcast import escaping
+from quatcast.basics import escaping
 from quatcast.cli.terminal import print_table, say, warn
 
 texts = st.text(st.characters(codec=None), max_size=30) | st.sampled_from(NAMES)

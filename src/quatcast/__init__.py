@@ -3,7 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
-import quatcast.startup  # noqa: F401  (before everything that takes time)
+import quatcast.basics.startup  # noqa: F401  (before everything that takes time)
 from quatcast.algebra import Algebra, C, H, R, ghr, namespace, quaternion
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.engine.activations import Activation, activation, register_activation

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from quatcast import checkpoint, container
-from quatcast.checkpoint import Checkpointable, State
+from quatcast import checkpoint
+from quatcast.checkpoint import Checkpointable, State, container
 
 
 @dataclass

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from checkpoint_tools import array_of, awkward, forge
 
-from quatcast import RLS, checkpoint, container
+from quatcast import RLS, checkpoint
+from quatcast.checkpoint import container
 from quatcast.testing import fingerprint
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import quatcast
+from quatcast.basics.limits import memory_bytes
 from quatcast.cli import run
-from quatcast.limits import memory_bytes
 
 SOURCE = str(Path(quatcast.__file__).parent.parent)
 
@@ -58,7 +58,7 @@ def test_settings_are_refused_in_one_line(tmp_path, monkeypatch, capsys, text, w
 
 def test_networks_larger_than_the_memory_are_refused_with_the_estimate(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("quatcast.limits.memory_bytes", lambda: 16e9)
+    monkeypatch.setattr("quatcast.basics.limits.memory_bytes", lambda: 16e9)
     Path("s.toml").write_text('predictors = ["QRNN-MCC"]\n[grids.QRNN-MCC]\nhidden = [3000]\n')
     assert run(["compare", "--settings", "s.toml", "--out", "out"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -70,7 +70,7 @@ def test_networks_larger_than_the_memory_are_refused_with_the_estimate(tmp_path,
 def test_a_computation_of_more_than_a_year_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     command = ["compare", "--predictors", "QRNN-MCC", "--validation-seeds", "1000000000", "--out", "out"]
-    monkeypatch.setattr("quatcast.limits.memory_bytes", lambda: 1e20)
+    monkeypatch.setattr("quatcast.basics.limits.memory_bytes", lambda: 1e20)
     assert run(command) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "--validation-seeds: " in line

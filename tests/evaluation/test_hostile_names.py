@@ -11,8 +11,8 @@ from made_up_store import make
 from test_browser import BROWSER, WATCH, browse
 from test_report import Page
 
+from quatcast.basics.escaping import csv_cell, latex_text, markdown_text, printable
 from quatcast.data import Recording, read_csv, write_csv
-from quatcast.escaping import csv_cell, latex_text, markdown_text, printable
 from quatcast.evaluation import report
 from quatcast.evaluation.report.forecast_figure import draw
 from quatcast.evaluation.report.forecast_panels import forecast_panels

@@ -15,10 +15,11 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from quatcast import __version__, startup
+from quatcast import __version__
+from quatcast.basics import startup
+from quatcast.basics.escaping import one_line, printable
 from quatcast.cli import bench, compare, forecast, live, plugins, recordings, report
 from quatcast.cli.terminal import Interrupted
-from quatcast.escaping import one_line, printable
 
 app = typer.Typer(
     help="Forecast 3-D and 4-D signals sample by sample, and compare forecasting methods.",

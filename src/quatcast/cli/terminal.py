@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.table import Table
 from rich.text import Text
 
-from quatcast.escaping import one_line, printable
+from quatcast.basics.escaping import one_line, printable
 
 EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""

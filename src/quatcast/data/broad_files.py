@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quatcast.annotations import is_whole
+from quatcast.basics.annotations import is_whole
 from quatcast.data.download import cache_folder
 from quatcast.data.matlab import read_matlab
 from quatcast.data.recording import Recording

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Protocol
 
+from quatcast.basics.registry import Registry, module_of
 from quatcast.data.recording import Recording
-from quatcast.registry import Registry, module_of
 
 
 class Loader(Protocol):

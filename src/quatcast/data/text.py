@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Iterator
 from pathlib import Path
 
-from quatcast.escaping import csv_cell, one_line
+from quatcast.basics.escaping import csv_cell, one_line
 
 MAX_LINE = 1 << 20
 """Longest line in characters. A longer one is refused before it is read."""
@@ -119,7 +119,7 @@ def as_number(text: str) -> float | None:
 
 
 def unescape_cell(text: str) -> str:
-    """Undo `quatcast.escaping.csv_cell`.
+    """Undo `quatcast.basics.escaping.csv_cell`.
 
     Examples
     --------

@@ -6,9 +6,9 @@ import csv
 import math
 import os
 
+from quatcast.basics.escaping import csv_cell
 from quatcast.data.recording import Recording
 from quatcast.data.times import write_times
-from quatcast.escaping import csv_cell
 
 
 def write_csv(recording: Recording, path: str | os.PathLike[str]) -> None:

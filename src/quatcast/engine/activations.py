@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quatcast.algebra import namespace
-from quatcast.registry import module_of
+from quatcast.basics.registry import module_of
 from quatcast.typing import Array
 
 Function = Callable[[Array], Array]

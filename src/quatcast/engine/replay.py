@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from quatcast.algebra import Algebra, namespace, reshape, total
-from quatcast.annotations import is_whole
+from quatcast.basics.annotations import is_whole
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.engine.cells import Saved
 from quatcast.engine.parameters import Layout

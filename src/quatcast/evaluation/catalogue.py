@@ -15,9 +15,9 @@ from typing import Any, Protocol, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.basics.registry import Registry, module_of
 from quatcast.evaluation.records import Configuration
 from quatcast.forecasting.contract import Forecasts, Labels
-from quatcast.registry import Registry, module_of
 from quatcast.typing import Floats
 
 MAX_DEPTH = 128

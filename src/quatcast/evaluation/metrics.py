@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra.quaternion import angle
-from quatcast.annotations import is_whole
+from quatcast.basics.annotations import is_whole
 from quatcast.data.recording import SPACES, Recording, real_numbers
 from quatcast.typing import Bools, Floats
 

@@ -22,8 +22,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from quatcast.basics.escaping import one_line
 from quatcast.data.recording import Recording
-from quatcast.escaping import one_line
 from quatcast.evaluation import schema
 from quatcast.evaluation.metrics import error_unit
 from quatcast.evaluation.provenance import Origin

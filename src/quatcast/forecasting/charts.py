@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.annotations import is_number
+from quatcast.basics.annotations import is_number
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.typing import Bools, Floats
 

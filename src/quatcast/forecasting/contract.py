@@ -294,6 +294,8 @@ def horizons_of(forecaster: Any) -> tuple[int, ...]:
 def check_shape(forecaster: Any, positions: Floats, shape: tuple[int, ...]) -> None:
     """Raise a ValueError unless a forecast of samples of a shape has that shape, after axes of runs and horizons."""
     horizons = getattr(forecaster, "horizons", None)
+    if horizons is None and positions.shape == shape:
+        return
     expected = shape if horizons is None else (len(horizons), *shape)
     if positions.shape[-len(expected) :] != expected or positions.ndim > len(expected) + 1:
         name = type(forecaster).__name__

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quatcast.annotations import is_whole
+from quatcast.basics.annotations import is_whole
 from quatcast.checkpoint import State
 from quatcast.typing import Bools, Floats
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra import fetch
-from quatcast.annotations import is_whole
+from quatcast.basics.annotations import is_whole
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.annotations import is_number
+from quatcast.basics.annotations import is_number
 from quatcast.forecasting.contract import ForecasterState
 from quatcast.forecasting.extrapolation import CLIP, TINY, as_horizons
 from quatcast.forecasting.velocity import MotionForecaster
@@ -44,6 +44,8 @@ class KalmanState(ForecasterState):
         Number of observed samples (channels,).
     weights
         (R, channels), sum 1.
+    predicted, predicted_of
+        Scratch memory: x̂ and P of the next sample before it is seen, and the x̂ that they follow from.
     """
 
     observed: Bools
@@ -55,6 +57,8 @@ class KalmanState(ForecasterState):
     spread: Floats
     count: Counts
     weights: Floats
+    predicted: tuple[Floats, Floats] = field(default=(np.zeros(0), np.zeros(0)), init=False, repr=False, compare=False)
+    predicted_of: Floats | None = field(default=None, init=False, repr=False, compare=False)
 
 
 class Kalman(MotionForecaster):
@@ -150,8 +154,7 @@ class Kalman(MotionForecaster):
     def _take_in(self, sample: Floats, observed: Bools) -> None:
         """Predict and correct every filter."""
         state = self.state
-        mean = self._F @ state.mean
-        P = self._F @ state.covariance @ self._F.T + self._noise
+        mean, P = self._predicted()
         column = P[..., 0]
         S = column[..., 0] + 1.0
         innovation = sample - mean[..., 0, :]
@@ -168,6 +171,15 @@ class Kalman(MotionForecaster):
         state.mean, state.covariance, state.innovation, state.S = mean, P, innovation, S
         state.count = state.count + observed
 
+    def _predicted(self) -> tuple[Floats, Floats]:
+        """Return x̂ and P of the next sample, before it is seen."""
+        state = self.state
+        # After an undone step or a checkpoint, what is known belongs to another sample.
+        if state.predicted_of is not state.mean:
+            P = self._F @ state.covariance @ self._F.T + self._noise
+            state.predicted, state.predicted_of = (self._F @ state.mean, P), state.mean
+        return state.predicted
+
     def _ahead(self, horizons: ArrayLike) -> Floats:
         state, h = self.state, np.asarray(horizons, dtype=float)
         terms = h[:, None] ** self._powers / self._factorials
@@ -177,6 +189,7 @@ class Kalman(MotionForecaster):
     def learn(self) -> None:
         """Weigh the filters by the likelihood of their innovations so far, without the first n samples."""
         state, n, d = self.state, len(self._F), self.state.shape[1]
+        self._predicted()
         counted = state.observed & (state.count > n)
         if not counted.any():
             return

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quatcast.annotations import is_number, is_whole
+from quatcast.basics.annotations import is_number, is_whole
 from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, horizons_of
 from quatcast.forecasting.extrapolation import as_horizons
 from quatcast.typing import Bools, Floats

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quatcast.annotations import is_number, is_whole
+from quatcast.basics.annotations import is_number, is_whole
 from quatcast.forecasting.combination import Combination
 from quatcast.forecasting.contract import (
     LARGEST,

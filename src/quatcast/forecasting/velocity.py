@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.annotations import is_number, is_whole
+from quatcast.basics.annotations import is_number, is_whole
 from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, horizons_of
 from quatcast.forecasting.extrapolation import Extrapolation, as_horizon, as_horizons
 from quatcast.typing import Bools, Floats

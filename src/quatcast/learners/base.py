@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra import Algebra, R, fetch
-from quatcast.annotations import is_whole
+from quatcast.basics.annotations import is_whole
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.typing import Array, Floats
 

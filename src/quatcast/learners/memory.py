@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.algebra import H
-from quatcast.annotations import is_number, is_whole
+from quatcast.basics.annotations import is_number, is_whole
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
 from quatcast.typing import Floats

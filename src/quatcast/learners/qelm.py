@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from quatcast.algebra import H, pack, unpack
-from quatcast.annotations import is_number, is_whole
+from quatcast.basics.annotations import is_number, is_whole
 from quatcast.learners.ridge import Ridge, RidgeState
 from quatcast.typing import Floats
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quatcast.algebra import C, H, namespace, place
-from quatcast.annotations import is_number, is_whole
+from quatcast.basics.annotations import is_number, is_whole
 from quatcast.engine.activations import Pair, activation
 from quatcast.engine.cells import Cell, SimpleCell
 from quatcast.engine.history import History, States

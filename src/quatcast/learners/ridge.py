@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.annotations import is_number, is_whole
+from quatcast.basics.annotations import is_number, is_whole
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
 from quatcast.learners.inverse import Inverse

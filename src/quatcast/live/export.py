@@ -13,9 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from quatcast.basics.escaping import csv_cell
 from quatcast.data.recording import AXES
 from quatcast.data.wording import with_unit
-from quatcast.escaping import csv_cell
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.records import MARKS, read_forecasts, read_frames, usual_frame

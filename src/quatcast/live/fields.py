@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from quatcast.escaping import one_line
+from quatcast.basics.escaping import one_line
 from quatcast.live.frames import FrameError
 from quatcast.typing import Bools, Floats
 

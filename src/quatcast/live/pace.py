@@ -21,6 +21,8 @@ MOST = 8
 """Number of waiting samples that are learnt from at once without a limit, at most."""
 LEAST = 2
 """Smallest limit: with each new sample, one of those that are waiting is learnt from."""
+TURN = 0.002
+"""Seconds after which a stream looks again whether another one has finished learning."""
 TURNS_VARIABLE = "QUATCAST_LEARNING_TURNS"
 """Environment variable by which a supervisor tells its workers the descriptor and the number of turns."""
 HURRIED = 1.5

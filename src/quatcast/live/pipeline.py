@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.escaping import one_line
 from quatcast.data.wording import counted
-from quatcast.escaping import one_line
 from quatcast.forecasting.contract import learn_with
 from quatcast.live.clock import DeviceClock
 from quatcast.live.coordinates import fitted

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quatcast.escaping import figure_label, html_text
+from quatcast.basics.escaping import figure_label, html_text
 from quatcast.live.summary import Scores, SessionSummary
 from quatcast.typing import Floats
 

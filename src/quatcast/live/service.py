@@ -27,7 +27,7 @@ from quatcast.live.grid import GridSample
 from quatcast.live.helpers import run_with_helpers
 from quatcast.live.hold import HOLD, hold_after
 from quatcast.live.metrics import Metrics
-from quatcast.live.pace import Pace, Turns, is_hurried
+from quatcast.live.pace import TURN, Pace, Turns, is_hurried
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.readiness import Readiness
 from quatcast.live.session import Session
@@ -50,8 +50,6 @@ AGAIN = 1.0
 """Seconds after which a checkpoint that could not be written is tried again, if recovery is not possible without."""
 TENDED = 1.0
 """Seconds after which the journal is flushed, and counters are published, again."""
-TURN = 0.002
-"""Seconds after which a stream looks again whether another one has finished learning."""
 
 
 class Service:

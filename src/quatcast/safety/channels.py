@@ -37,6 +37,24 @@ def finite(position: Floats) -> Bools:
     return np.asarray(np.logical_and.reduce(np.isfinite(position), axis=-1))
 
 
+def check_range(valid: tuple[ArrayLike, ArrayLike]) -> None:
+    """Raise a ValueError unless a range has a smallest and a largest coordinate.
+
+    Examples
+    --------
+    >>> check_range((5.0, 1.0))
+    Traceback (most recent call last):
+    ValueError: valid: expected the smallest and the largest coordinate, got (5.0, 1.0)
+    """
+    try:
+        low, high = (np.asarray(limit, dtype=float) for limit in valid)
+        ordered = bool(np.all(low < high))
+    except (TypeError, ValueError):
+        ordered = False
+    if not ordered:
+        raise ValueError(f"valid: expected the smallest and the largest coordinate, got {valid!r}")
+
+
 def usable(
     x: Floats, sentinels: Iterable[ArrayLike], valid: tuple[ArrayLike, ArrayLike] | None, space: str = "vector"
 ) -> Bools:

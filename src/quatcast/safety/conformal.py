@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.basics.limits import check_memory
 from quatcast.checkpoint import Checkpointable, State
-from quatcast.limits import check_memory
 from quatcast.safety.channels import some
 from quatcast.typing import Counts, Floats
 

@@ -8,17 +8,16 @@ third for seconds, without the drift of a forecast that is fed with its own fore
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.annotations import is_number
+from quatcast.basics.annotations import is_number
 from quatcast.checkpoint import Checkpointable
-from quatcast.forecasting.contract import LARGEST, ForecasterState, as_sample
-from quatcast.safety.channels import every, norm, some, usable
+from quatcast.forecasting.contract import LARGEST, as_sample
+from quatcast.safety.channels import check_range, every, norm, some, usable
 from quatcast.safety.companions import Companions
+from quatcast.safety.gate_state import GateState
 from quatcast.safety.gated import Gated, Lesson, reasons
 from quatcast.safety.one_step import ORDER, OneStep, Step
 from quatcast.safety.repeats import Repeats
@@ -46,56 +45,6 @@ MEMORY = 50.0
 """Seconds after which a sample counts 1/e."""
 CLIP = 4.0
 """Largest innovation that counts, in multiples of the running scale."""
-
-
-@dataclass
-class GateState(ForecasterState):
-    """What a gate remembers. Arrays have one entry per channel.
-
-    Attributes
-    ----------
-    past
-        The last positions let through, the newest last.
-    one_step
-        One-step forecast.
-    scale, power
-        s and r² of the bound.
-    count
-        Number of accepted samples.
-    center
-        Running mean position.
-    lost
-        Number of samples since the last accepted one.
-    shifts
-        Implausible samples that may be a shift, and the offset of shifts that were accepted.
-    repeats
-        Which channels repeat their values.
-    companions
-        How the channels move together.
-    lesson
-        What the newest sample teaches; None once it is learnt.
-    step, place
-        Scratch memory: the one-step forecast of the next sample, and where it is plausible; None until `Gate.learn`.
-    """
-
-    past: Floats
-    one_step: OneStep
-    scale: Floats
-    power: Floats
-    count: Counts
-    center: Floats
-    lost: Counts
-    shifts: Shifts
-    repeats: Repeats
-    companions: Companions
-    lesson: Lesson | None = None
-    step: Step | None = field(default=None, init=False, repr=False, compare=False)
-    place: Place | None = field(default=None, init=False, repr=False, compare=False)
-
-    def rewind(self, mark: Any) -> None:
-        """Take the fields back; what is expected of the next sample is then computed anew."""
-        super().rewind(mark)
-        self.step = self.place = None
 
 
 class Gate(Checkpointable):
@@ -186,6 +135,8 @@ class Gate(Checkpointable):
             if not (is_number(value) and value > 0):
                 raise ValueError(f"{name}: expected a positive finite number, got {value!r}")
         self.rate, self.tolerance, self.reach, self.patience = float(rate), tolerance, reach, patience
+        if valid is not None:
+            check_range(valid)
         self.sentinels, self.valid = tuple(sentinels), valid
         self._forget, self._lag = 1.0 / (MEMORY * rate + 1), max(1, round(LAG * rate))
 

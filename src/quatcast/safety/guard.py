@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.annotations import is_number
+from quatcast.basics.annotations import is_number
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import (
     LARGEST,
@@ -305,10 +305,9 @@ class Guarded(OnlineForecaster):
         the next larger one here.
         """
         rows = as_recording(positions, finite=False)
-        T = len(rows)
         ahead = np.ceil(np.atleast_1d(self._asked) * self.rate - 1e-6).astype(int)
         seconds = ahead / self.rate if np.ndim(self._asked) else float(ahead[0]) / self.rate
-        made, status, reasons = [], np.zeros(T, dtype=np.int8), []
+        made, status, reasons = [], np.zeros(len(rows), dtype=np.int8), []
         self._begin_anew((rows.shape[1], rows.shape[2]))
         for t, row in enumerate(counted(rows)):
             forecast = self.update(row)
@@ -320,7 +319,7 @@ class Guarded(OnlineForecaster):
         radius = placed([f.radius for f in made], ahead, several)
         replaced = np.stack([f.replaced for f in made])
         return GuardedForecasts(
-            forecasts, np.full(T, np.nan), int(ahead.max()), "causal", 0, radius, status, reasons, replaced
+            forecasts, np.full(len(rows), np.nan), int(ahead.max()), "causal", 0, radius, status, reasons, replaced
         )
 
     def mark(self) -> Any:

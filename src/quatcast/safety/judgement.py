@@ -176,7 +176,7 @@ class Judgement(State):
         ratio = np.minimum(errors / radii, CLIP)
         followed = self.excess + min(1.0, 1.0 / (LATELY * self.rate)) * (ratio - self.excess)
         self.excess = np.where(np.isnan(ratio), self.excess, followed)
-        self.worse = _count(self.worse, self.excess > _threshold(self.worse, WORSE))
+        self.worse = _above(self.worse, self.excess, WORSE)
 
     def take_sample(self, gated: Gated, continued: Floats) -> None:
         """Take in a sample as the gate has judged it, and its positions without offsets."""
@@ -190,7 +190,7 @@ class Judgement(State):
             self.gap, self.since_gap = np.where(long, gated.lost, self.gap), np.where(long, 0, self.since_gap)
         share = self.missed + (gated.replaced - self.missed) / max(RECENT * self.rate, FEWEST)
         self.missed = np.where(long, self.missed, share)
-        self.often = _count(self.often, self.missed > _threshold(self.often, OFTEN))
+        self.often = _above(self.often, self.missed, OFTEN)
         self.since_outside = np.where(gated.outside, 0, self.since_outside + 1)
         if "shift" in gated.reasons:
             self.since_shift = np.where([reason == "shift" for reason in gated.reasons], 0, self.since_shift)
@@ -207,8 +207,7 @@ class Judgement(State):
         if not every(accepted):
             usually, lately = np.where(accepted, usually, usual), np.where(accepted, lately, self.surprise)
         self.usual_surprise, self.surprise = usually, lately
-        limit = _threshold(self.unexpected, UNEXPECTED) * self.usual_surprise
-        self.unexpected = _count(self.unexpected, accepted & (self.surprise > limit))
+        self.unexpected = _above(self.unexpected, self.surprise, UNEXPECTED, self.usual_surprise) * accepted
 
     def hold(self, what: str) -> None:
         """Let this sample and the next ones be on hold."""
@@ -385,9 +384,13 @@ class Judgement(State):
         return " and ".join(name for name, named in zip(self.names, which, strict=True) if named)
 
 
-def _threshold(count: Counts, limits: tuple[float, float]) -> Floats:
-    """Return the lower limit where a condition holds already, otherwise the higher one."""
-    return np.where(count > 0, *limits)
+def _above(count: Counts, values: Floats, limits: tuple[float, float], unit: Floats | float = 1.0) -> Counts:
+    """Return for how many samples in a row values have been above the second limit first, then above the lower one."""
+    lower, higher = limits
+    above = values > lower * unit
+    if not some(above):
+        return np.zeros_like(count)
+    return _count(count, above & ((count > 0) | (values > higher * unit)))
 
 
 def _count(count: Counts, which: Bools) -> Counts:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra import Algebra, H, namespace, reshape, total
-from quatcast.annotations import fits
+from quatcast.basics.annotations import fits
 from quatcast.checkpoint import Checkpointable
 from quatcast.typing import Array
 

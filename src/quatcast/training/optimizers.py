@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra import namespace, reshape
-from quatcast.annotations import is_number
+from quatcast.basics.annotations import is_number
 from quatcast.checkpoint import Checkpointable
 from quatcast.engine.low_rank import FactoredGradient
 from quatcast.typing import Array

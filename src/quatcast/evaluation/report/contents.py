@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from quatcast.basics.escaping import html_text
 from quatcast.data import sources
-from quatcast.escaping import html_text
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import error_unit
 from quatcast.evaluation.records import Trace

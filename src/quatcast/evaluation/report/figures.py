@@ -14,8 +14,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from quatcast.basics.escaping import figure_label
 from quatcast.data.wording import with_unit
-from quatcast.escaping import figure_label
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import distances
 from quatcast.evaluation.records import Trace

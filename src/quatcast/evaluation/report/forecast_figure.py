@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
-from quatcast.escaping import embedded_json, figure_label, html_text
+from quatcast.basics.escaping import embedded_json, figure_label, html_text
 from quatcast.evaluation.report.forecast_panels import ForecastPanels, Panel
 from quatcast.typing import Floats
 

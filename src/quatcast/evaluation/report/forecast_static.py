@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from quatcast.escaping import one_line
+from quatcast.basics.escaping import one_line
 from quatcast.evaluation.report.forecast_panels import COLOURS, ForecastPanels, Panel
 
 

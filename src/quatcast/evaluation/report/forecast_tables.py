@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from quatcast.basics.escaping import csv_cell
 from quatcast.data.recording import Recording
 from quatcast.data.times import write_times
 from quatcast.data.wording import with_unit
-from quatcast.escaping import csv_cell
 from quatcast.evaluation.in_space import persistence, space_of
 from quatcast.evaluation.protocol import scaling_samples, validation_samples
 from quatcast.evaluation.report.forecast_panels import error_groups, radius_rows, row_units

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.escaping import html_text
 from quatcast.data.recording import Recording
-from quatcast.escaping import html_text
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import error_unit
 from quatcast.evaluation.protocol import CUT, SCALING, TEST

@@ -12,7 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from quatcast.escaping import embedded_json, html_text
+from quatcast.basics.escaping import embedded_json, html_text
 from quatcast.evaluation.report.tables import Table
 
 KINDS = {"csv": ("CSV", "text/csv"), "md": ("Markdown", "text/markdown"), "tex": ("LaTeX", "application/x-tex")}

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.escaping import one_line
 from quatcast.data.recording import Recording
 from quatcast.data.wording import with_unit
-from quatcast.escaping import one_line
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import distances, error_unit
 from quatcast.evaluation.protocol import validation_samples

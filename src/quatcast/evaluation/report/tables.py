@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from quatcast.escaping import csv_cell, html_text, latex_text, markdown_text
+from quatcast.basics.escaping import csv_cell, html_text, latex_text, markdown_text
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from quatcast.escaping import html_text
+from quatcast.basics.escaping import html_text
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import Estimate
 from quatcast.evaluation.report.overview import join

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from quatcast.basics.limits import check_memory
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Predictor, find_predictor
 from quatcast.evaluation.run.execution import cores
 from quatcast.evaluation.run.settings import Settings
-from quatcast.limits import check_memory
 
 STEP = 3e-5
 """Seconds of a step of a small network on one core."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from quatcast.escaping import one_line
+from quatcast.basics.escaping import one_line
 from quatcast.live.checks import remove_check
 from quatcast.live.coordinates import allowed, expected
 from quatcast.live.frames import ChecksumError, Frame, FrameError

@@ -17,7 +17,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from quatcast.escaping import one_line
+from quatcast.basics.escaping import one_line
 from quatcast.live.metrics import Metrics
 from quatcast.live.protection import bearer_token
 from quatcast.live.view.access import Access

@@ -24,7 +24,7 @@ import numpy as np
 
 from quatcast.algebra.backend import device_of, fetch, place
 from quatcast.algebra.packing import pack_arrays, packed_size, unpack_arrays
-from quatcast.limits import check_memory
+from quatcast.basics.limits import check_memory
 from quatcast.typing import Array, Floats
 
 MAGIC = b"quatcast"

@@ -71,7 +71,7 @@ def module_of(function: Callable[..., Any]) -> str:
     Examples
     --------
     >>> module_of(module_of)
-    'quatcast.registry'
+    'quatcast.basics.registry'
     """
     # A functools.partial object belongs to the module of the function that it wraps.
     return str(getattr(function, "func", function).__module__)

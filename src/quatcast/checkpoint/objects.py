@@ -1,13 +1,4 @@
-"""Checkpoints: an object and everything that it has learnt in one file, read back bit for bit.
-
-A `Checkpointable` object is its settings, the arguments of its constructor, and, once it has begun, its `state`.
-Saving, pickling, copying and undoing a step all work on these two alone.
-
-A checkpoint holds no code: `quatcast.container` stores a tree of plain values, and arrays. Classes are looked up in a
-registry of classes that are already imported, so that reading a file never imports anything. What was read is checked
-before it is returned: the types of the fields of each state, and whether the next step succeeds
-(`Checkpointable.rehearse`). Whatever is wrong with a file, reading it raises a ValueError that names it.
-"""
+"""Objects that can be saved: settings, state, and the tree of plain values and arrays that they become."""
 
 from __future__ import annotations
 
@@ -17,14 +8,15 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
+from typing import Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 
 from quatcast.algebra import Algebra, by_name
-from quatcast.annotations import fits
-from quatcast.container import Container, check_container
-from quatcast.escaping import one_line
+from quatcast.basics.annotations import fits
+from quatcast.basics.escaping import one_line
+from quatcast.checkpoint.container import Container, check_container
+from quatcast.checkpoint.descriptors import NotBegun, on_class
 from quatcast.typing import Array
 
 _PLAIN = (bool, int, float, str, type(None))
@@ -33,30 +25,6 @@ _LONGEST_RANGE = 1_000_000
 _LONGEST_MESSAGE = 300
 _signatures: dict[type, tuple[str, ...]] = {}
 _annotations: dict[type, dict[str, Any]] = {}
-
-
-class _NotBegun:
-    """The attribute `state` of an object that has not begun."""
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        if instance is None:
-            return self
-        raise ValueError(f"{type(instance).__name__} has not begun: call begin(...) first")
-
-
-if TYPE_CHECKING:
-    on_class = classmethod
-else:
-
-    class on_class(classmethod):  # noqa: N801
-        """A class method that says so if it is called on an object, which it would leave unchanged."""
-
-        def __get__(self, instance, owner=None):
-            def refuse(*_, **__):
-                name = f"{owner.__name__}.{self.__name__}"
-                raise TypeError(f"{name} returns a new object and leaves this one unchanged: write … = {name}(path)")
-
-            return refuse if instance is not None else super().__get__(None, owner)
 
 
 class Checkpointable:
@@ -81,7 +49,7 @@ class Checkpointable:
 
     _registry: ClassVar[dict[str, dict[str, type[Checkpointable]]]] = {}
     """Name of a class → module → class."""
-    state: Any = _NotBegun()
+    state: Any = NotBegun()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -247,7 +215,7 @@ class Snapshot:
     """A tree of plain values, arrays and `Checkpointable` objects at one moment, to be written while they go on.
 
     Taking a snapshot copies the arrays, which takes milliseconds; packing them takes ten times as long. See
-    `quatcast.container.Container` for `pack` and `write`.
+    `quatcast.checkpoint.container.Container` for `pack` and `write`.
 
     Parameters
     ----------
@@ -393,7 +361,7 @@ def _check(restored: Checkpointable) -> None:
     Classes from outside are left alone: their annotations need not be right.
     """
     kind = type(restored)
-    if kind.__module__.partition(".")[0] != __package__:
+    if kind.__module__.partition(".")[0] != __name__.partition(".")[0]:
         return
     name, expected = kind.__name__, _hints(kind)
     if isinstance(restored, State):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.live.frames import ForecastFrame, PathPoint
 from quatcast.live.view.feed import ViewFeed
-from quatcast.typing import Floats
 
 PLACES = np.array([[0.0, -40.0, 5.0], [15.0, 60.0, 22.0], [-10.0, 190.0, 40.0]])
 """Positions of the markers on the body in mm."""

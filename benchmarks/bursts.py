@@ -32,9 +32,9 @@ import numpy as np
 from status import HEAD, Rates
 
 from quatcast import Guarded, Status, recommended
+from quatcast.basics.typing import Floats
 from quatcast.data import Recording, extmarker, simulated
 from quatcast.testing.bursts import BURSTS, SCOPES, with_burst
-from quatcast.typing import Floats
 
 RATE, HORIZON = 10, 5
 BEFORE, BURST, AFTER = 60 * RATE, 10 * RATE, 70 * RATE

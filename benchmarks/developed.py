@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from quatcast.algebra.quaternion import from_rotation_vector, product
+from quatcast.basics.typing import Floats
 from quatcast.forecasting import orientation
 from quatcast.forecasting.orientation import Orientation
-from quatcast.typing import Floats
 
 HORIZONS = (0.05, 0.1, 0.2)
 FACTORS = (0.0, 1 / 6, orientation.BEND)

@@ -40,9 +40,9 @@ import numpy as np
 import psutil
 
 from quatcast import LMS, RLS, Forecaster, Gate, Guarded, Mixture, Persistence, Ridge, Status, recommended
+from quatcast.basics.typing import Floats
 from quatcast.data import simulated
 from quatcast.testing.bursts import BURSTS, SCOPES, with_burst
-from quatcast.typing import Floats
 
 PIECE = 5000
 """Updates per piece."""

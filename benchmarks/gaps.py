@@ -27,10 +27,10 @@ from signals import Signal, of_recording, read
 from tables import table
 
 from quatcast import Gate, Guarded, recommended
+from quatcast.basics.typing import Floats
 from quatcast.data import simulated
 from quatcast.safety.gated import Gated
 from quatcast.safety.steering import Aim
-from quatcast.typing import Floats
 
 START, SECONDS, GAPS = 40.0, 120.0, 20
 """When the first gap begins, how much of a signal is used, and the number of gaps."""

@@ -32,12 +32,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.live.frames import Frame
 from quatcast.live.messages import sample_message
 from quatcast.live.summary import summarise
 from quatcast.live.supervisor import parse_config
 from quatcast.live.transports.simulated import SimulatedSource
-from quatcast.typing import Floats
 
 TARGETS = {"median": 2.0, "99 %": 5.0, "99.9 %": 20.0}
 """Milliseconds that the latency inside the service should not exceed."""

@@ -36,12 +36,12 @@ from typing import Any
 import numpy as np
 import psutil
 
+from quatcast.basics.typing import Floats
 from quatcast.live.frames import Frame
 from quatcast.live.messages import sample_message, sample_text
 from quatcast.live.transports import open_source
 from quatcast.live.transports.igtl_codec import pack
 from quatcast.live.transports.igtl_poses import transform_content
-from quatcast.typing import Floats
 
 BATCH = 64
 PER_SECOND = 4000.0

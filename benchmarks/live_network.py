@@ -17,9 +17,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data import simulated
 from quatcast.live import Frame, LiveSettings, Pipeline
-from quatcast.typing import Floats
 
 EPOCH = 1_700_000_000.0
 DELAY = 0.004

@@ -13,10 +13,10 @@ import numpy as np
 from signals import Signal, develop, distances, score
 
 from quatcast import Apart, Mixture, OnlineForecaster, find_space
+from quatcast.basics.typing import Bools, Floats
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import ForecasterState, horizons_of
 from quatcast.forecasting.recipe import experts
-from quatcast.typing import Bools, Floats
 
 
 class MemberScores(NamedTuple):

@@ -33,9 +33,9 @@ from tables import table, verdict
 
 from quatcast import recommended
 from quatcast.algebra.quaternion import conjugate, product, pure, random_unit, rotation, vector
+from quatcast.basics.typing import Floats
 from quatcast.data import extmarker
 from quatcast.forecasting.recipe import WARMUP
-from quatcast.typing import Floats
 
 PARTS = ("accuracy", "several", "signals", "early", "rotation", "poses", "members", "speed")
 LIMITS = {0.2: 0.500, 0.5: 1.12, 1.0: 2.00, 2.0: 2.98}

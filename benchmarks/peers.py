@@ -26,8 +26,8 @@ import numpy as np
 from rivals import RIVALS, START, Answer, answer
 
 from quatcast import DampedVelocity, Forecaster, Kalman, OnlineForecaster, Ridge, recommended
+from quatcast.basics.typing import Floats
 from quatcast.data import Recording, extmarker
-from quatcast.typing import Floats
 
 MODULES = {"scikit-learn": "sklearn", "the": "sklearn", "reservoirpy": "reservoirpy", "padasip": "padasip",
            "river": "river", "filterpy": "filterpy"}  # fmt: skip

@@ -23,10 +23,10 @@ import time
 import numpy as np
 
 from quatcast import Guarded, OnlineForecaster, recommended
+from quatcast.basics.typing import Bools, Floats
 from quatcast.data import simulated
 from quatcast.forecasting.contract import ForecasterState
 from quatcast.forecasting.recipe import WARMUP
-from quatcast.typing import Bools, Floats
 
 LIMIT = 2.0
 """Largest acceptable ratio of the longest update of the warm-up to the 99th percentile afterwards."""

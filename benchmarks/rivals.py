@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 TRAIN, START = 30.0, 60.0
 """Seconds that scales are fitted to, and from which forecasts are scored."""

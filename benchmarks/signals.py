@@ -23,9 +23,9 @@ import numpy as np
 
 from quatcast import RLS, ConstantVelocity, DampedVelocity, Forecaster, Kalman, OnlineForecaster, Ridge, find_space
 from quatcast.algebra.quaternion import from_rotation_vector
+from quatcast.basics.typing import Floats
 from quatcast.data import Recording, simulated
 from quatcast.engine.threads import one_thread
-from quatcast.typing import Floats
 
 SENSORS = {"acc", "gyr", "mag"}
 EARLY = (5.0, 15.0, 35.0)

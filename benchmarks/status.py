@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from quatcast import Status, recommended
+from quatcast.basics.typing import Floats
 from quatcast.data import Recording, extmarker, simulated
-from quatcast.typing import Floats
 
 START = 60.0
 """Seconds before the first sample that counts."""

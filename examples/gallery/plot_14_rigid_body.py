@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from quatcast import AdaptiveLinear, Guarded, RigidBody, quaternion
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 # %%
 # A tool that a hand leads for a minute, such as a brush or an ultrasound probe: mostly along its own first axis, while

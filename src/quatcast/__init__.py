@@ -38,14 +38,14 @@ from quatcast.learners import (
     StackedStep,
     Step,
 )
+from quatcast.learners.losses import MCC, MSE, Loss, LossResult, correntropy, kernel
+from quatcast.learners.optimizers import SGD, Adam, Optimizer
 from quatcast.safety.conformal import Conformal
 from quatcast.safety.gate import Gate
 from quatcast.safety.gated import Gated
 from quatcast.safety.guard import Guarded
 from quatcast.safety.recommendation import recommended
 from quatcast.safety.status import Forecast, GuardedForecasts, Path, Status
-from quatcast.training.losses import MCC, MSE, Loss, LossResult, correntropy, kernel
-from quatcast.training.optimizers import SGD, Adam, Optimizer
 
 __version__ = "0.1.0"
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from walks import walk
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.cli import run
 from quatcast.cli.terminal import ProgressDisplay
 from quatcast.data import read, simulated, write_csv
@@ -20,9 +21,8 @@ from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.progress import Progress, watched
 from quatcast.forecasting.velocity import ConstantVelocity
 from quatcast.learners import LMS
+from quatcast.learners.optimizers import SGD
 from quatcast.safety.recommendation import recommended
-from quatcast.training.optimizers import SGD
-from quatcast.typing import Bools, Floats
 
 QUICK = ["--predictor", "persistence", "--figure", "none"]
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from quatcast import Forecasts
+from quatcast.basics.typing import Floats
 from quatcast.data import simulated
 from quatcast.evaluation import CATALOGUE, Predictor, Settings
 from quatcast.evaluation.catalogue import Batch
 from quatcast.evaluation.run.plan import check
-from quatcast.typing import Floats
 
 BATCH = Batch([{}], seeds=[0], horizon=2, sampling_rate=10.0, labels="causal")
 X = np.zeros((9, 1, 3))

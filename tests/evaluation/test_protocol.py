@@ -19,8 +19,8 @@ from quatcast.evaluation.run.settings import Settings
 from quatcast.evaluation.store import Store
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import QRNN
-from quatcast.training.losses import MCC, MSE
-from quatcast.training.optimizers import SGD
+from quatcast.learners.losses import MCC, MSE
+from quatcast.learners.optimizers import SGD
 
 
 def test_jobs_hold_every_run_once_and_share_shapes(recordings: list[Recording]) -> None:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from quatcast.basics.typing import Floats
 from quatcast.cli import run
 from quatcast.forecasting.velocity import ConstantVelocity
 from quatcast.live import Frame, LiveSettings, Pipeline
 from quatcast.live.supervisor import parse_config
 from quatcast.safety.gate import Gate
 from quatcast.safety.guard import Guarded
-from quatcast.typing import Floats
 
 RATE = 20.0
 MISSING = {"position": slice(0, 3), "orientation": slice(0, 4), "pose": slice(0, 7)}

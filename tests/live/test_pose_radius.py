@@ -12,6 +12,7 @@ import pytest
 from streams import Given, Kept, frame
 
 from quatcast import quaternion, recommended
+from quatcast.basics.typing import Floats
 from quatcast.cli import run
 from quatcast.live.export import export_session
 from quatcast.live.frames import ForecastFrame, Frame
@@ -27,7 +28,6 @@ from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
 from quatcast.live.summary import Scores, summarise
 from quatcast.live.view.feed import ViewFeed
-from quatcast.typing import Floats
 
 SETTINGS = LiveSettings(stream="tool", horizon=(0.2, 0.1), rate=10.0, unit="mm", space="pose")
 

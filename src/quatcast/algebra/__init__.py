@@ -3,7 +3,6 @@
 - `tables` defines the algebras by their multiplication tables, with products on stacked arrays.
 - `stacked` converts between the public layout of arrays and the stacked one.
 - `backend` places arrays in NumPy, PyTorch, CuPy or array_api_strict.
-- `packing` packs arrays into few bytes, for checkpoints.
 - `quaternion` has the elementary functions of quaternions.
 - `ghr` differentiates functions of quaternions.
 """

@@ -20,7 +20,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_cupy_array, is_torch_array, to_device
 from numpy.typing import NDArray
 
-from quatcast.typing import Array
+from quatcast.basics.typing import Array
 
 DEVICES = ("cpu", "cuda", "torch", "cupy", "array_api_strict")
 """The words that name a device. No other module is ever imported because of a device."""

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra.quaternion import ONE, I, J, K, Quaternion, as_quaternion, conjugate, modulus, product, rotation
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 Function = Callable[[Quaternion], ArrayLike]
 """A function that takes quaternions (…, 4) and returns quaternions (…, 4) or one real number."""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra.tables import H
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 Quaternion = Floats
 """A float array of shape (…, 4)."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from quatcast.algebra.backend import namespace
-from quatcast.typing import Array
+from quatcast.basics.typing import Array
 
 
 def pack(x: Array) -> Array:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra.backend import namespace, reshape
-from quatcast.typing import Array, Floats
+from quatcast.basics.typing import Array, Floats
 
 
 @dataclass(frozen=True, eq=False)

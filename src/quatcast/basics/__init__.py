@@ -1,1 +1,1 @@
-"""What every part of the library may use: checks of values, limits on memory, escaping of names, registries."""
+"""What every part of the library may use: types of arrays, checks of values, limits, escaping of names, registries."""

@@ -19,7 +19,7 @@ def fits(value: Any, annotation: Any) -> bool:
     --------
     >>> fits([1.0, 2], list[float]), fits(["a"], list[float]), fits(True, int), fits(None, int | None)
     (True, False, False, True)
-    >>> from quatcast.typing import Floats
+    >>> from quatcast.basics.typing import Floats
     >>> fits(np.zeros(3), Floats), fits(np.zeros(3, dtype=int), Floats)
     (True, False)
     """

@@ -1,8 +1,8 @@
 """The file of a checkpoint: a tree of plain values and its arrays, written whole or not at all.
 
 A file begins with a magic word, the format version, and the length and checksums of what follows: the bytes of the
-arrays, and an outline. The outline is JSON text with the tree and how `quatcast.algebra.packing` packed the arrays. All
-sizes are compared with the size of the file before any memory is allocated.
+arrays, and an outline. The outline is JSON text with the tree and how `packing` packed the arrays. All sizes are
+compared with the size of the file before any memory is allocated.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from quatcast.algebra.backend import device_of, fetch, place
-from quatcast.algebra.packing import pack_arrays, packed_size, unpack_arrays
 from quatcast.basics.limits import check_memory
-from quatcast.typing import Array, Floats
+from quatcast.basics.typing import Array, Floats
+from quatcast.checkpoint.packing import pack_arrays, packed_size, unpack_arrays
 
 MAGIC = b"quatcast"
 VERSION = 12

@@ -15,9 +15,9 @@ import numpy as np
 from quatcast.algebra import Algebra, by_name
 from quatcast.basics.annotations import fits
 from quatcast.basics.escaping import one_line
+from quatcast.basics.typing import Array
 from quatcast.checkpoint.container import Container, check_container
 from quatcast.checkpoint.descriptors import NotBegun, on_class
-from quatcast.typing import Array
 
 _PLAIN = (bool, int, float, str, type(None))
 _GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")

@@ -8,6 +8,7 @@ from itertools import count
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.contents import Contents, Track, join_poses
 from quatcast.data.numbering import UNEVEN, number
 from quatcast.data.options import Options
@@ -15,7 +16,6 @@ from quatcast.data.recording import Recording
 from quatcast.data.rotations import match_signs
 from quatcast.data.timing import Timing, insert_missing, measure, resample
 from quatcast.data.wording import counted
-from quatcast.typing import Floats
 
 MAX_FILL_FACTOR = 2
 """Limit for the number of samples of a recording per row of its file; if more are missing, the times are wrong."""

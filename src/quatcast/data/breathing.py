@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 Random = np.random.Generator
 

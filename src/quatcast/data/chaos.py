@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.recording import Recording
-from quatcast.typing import Floats
 
 MAX_STEP = 0.01
 """Longest Runge-Kutta step, in the time unit of the system."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.recording import AXES
 from quatcast.data.style import FileStyle
-from quatcast.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.download import cache_folder, download, is_complete
 from quatcast.data.recording import Recording
 from quatcast.data.registry import Source, register_source
-from quatcast.typing import Floats
 
 logger = logging.getLogger(__name__)
 

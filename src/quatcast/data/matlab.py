@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 HEADER = 128
 MATRIX, COMPRESSED = 14, 15

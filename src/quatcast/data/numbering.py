@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from quatcast.typing import Bools, Floats
+from quatcast.basics.typing import Bools, Floats
 
 CERTAIN = 2.5
 """Step, in median steps, from which samples are certainly missing."""

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.basics.typing import Floats
 from quatcast.data.style import FileStyle
 from quatcast.data.timing import Timing
 from quatcast.data.units import split_unit
 from quatcast.data.wording import counted
-from quatcast.typing import Floats
 
 AXES = {3: ("x", "y", "z"), 4: ("w", "x", "y", "z"), 7: ("x", "y", "z", "qw", "qx", "qy", "qz")}
 """Number of coordinates of a channel → their names in the order in which a recording stores them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 UNIT_NORM = 0.05
 """Largest deviation of the norm of a quaternion from 1."""

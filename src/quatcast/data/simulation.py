@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.breathing import Random, Rhythm, breathe, episodes, shifts, wander
 from quatcast.data.corruption import corrupt
 from quatcast.data.recording import Recording
 from quatcast.data.registry import Source, register_source
-from quatcast.typing import Floats
 
 RATE = 10.0
 """Sampling rate in Hz."""

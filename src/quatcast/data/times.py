@@ -10,9 +10,9 @@ from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.style import TIME_UNITS, FileStyle
 from quatcast.data.units import split_unit
-from quatcast.typing import Floats
 
 NAMES = frozenset({
     "time", "times", "t", "timestamp", "timestamps", "time stamp", "ts", "stamp", "seconds", "second", "secs", "sec",

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.data.numbering import OFF, number, slope
 from quatcast.data.wording import counted
-from quatcast.typing import Bools, Floats
 
 NICE = 1e-7
 """A measured interval that is as near as this to a number with few digits is that number."""

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.download import cache_folder
 from quatcast.data.recording import Recording
 from quatcast.data.registry import Source, register_source
-from quatcast.typing import Floats
 
 TUMOUR_CITATION = (
     "Image X Institute, KIM-QA-Analysis: motion traces for the quality assurance of kilovoltage intrafraction "

@@ -12,7 +12,7 @@ from typing import Any
 
 from quatcast.algebra import namespace
 from quatcast.basics.registry import module_of
-from quatcast.typing import Array
+from quatcast.basics.typing import Array
 
 Function = Callable[[Array], Array]
 Pair = tuple[Function, Function]

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from quatcast.algebra import Algebra, namespace, reshape, total
+from quatcast.basics.typing import Array
 from quatcast.engine.cells import Cell
 from quatcast.engine.history import Moment
-from quatcast.typing import Array
 
 
 class Reach(NamedTuple):

@@ -19,8 +19,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from quatcast.basics.typing import Array
 from quatcast.engine.activations import Activation
-from quatcast.typing import Array
 
 Saved = tuple[Array, ...]
 

@@ -10,11 +10,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from quatcast.algebra import namespace, reshape
+from quatcast.basics.typing import Array
 from quatcast.checkpoint import State
 from quatcast.engine.cells import Saved
 from quatcast.engine.low_rank import SPARE
 from quatcast.engine.sliding_window import SlidingWindow
-from quatcast.typing import Array
 
 States = tuple[Array, ...]
 

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from quatcast.algebra import Algebra, by_name, namespace, reshape
+from quatcast.basics.typing import Array
 from quatcast.checkpoint import State
 from quatcast.engine.sliding_window import SlidingWindow
-from quatcast.typing import Array
 
 BLOCK = 24
 """Number of inputs after which all but the newest `BLOCK` rows of A are added to W₀.

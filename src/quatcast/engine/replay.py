@@ -19,12 +19,12 @@ import numpy as np
 
 from quatcast.algebra import Algebra, namespace, reshape, total
 from quatcast.basics.annotations import is_whole
+from quatcast.basics.typing import Array, Floats
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.engine.cells import Saved
 from quatcast.engine.parameters import Layout
 from quatcast.engine.rtrl import Engine
 from quatcast.engine.sliding_window import SlidingWindow
-from quatcast.typing import Array, Floats
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,11 @@ from typing import NamedTuple
 import numpy as np
 
 from quatcast.algebra import Algebra, reshape, total
+from quatcast.basics.typing import Array
 from quatcast.engine.adjoint import Adjoint, OneLayerAdjoint, Reach
 from quatcast.engine.cells import Cell, Saved
 from quatcast.engine.history import History, Moment, States
 from quatcast.engine.low_rank import LowRankWeights
-from quatcast.typing import Array
 
 
 class Layer(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from quatcast.algebra import namespace
+from quatcast.basics.typing import Array
 from quatcast.checkpoint import State
-from quatcast.typing import Array
 
 FIRST = 64
 """Rows that the first buffer has room for."""

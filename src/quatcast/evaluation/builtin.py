@@ -10,9 +10,9 @@ from functools import partial
 from quatcast.evaluation.catalogue import MAX_DEPTH, Batch, Predictor, RecordingForecaster, register_predictor
 from quatcast.evaluation.scaled_first import ScaledFirst
 from quatcast.learners import GRU, LMS, QGRU, QLMS, QRNN, RLS, RNN, Learner, Persistence
+from quatcast.learners.losses import MCC
+from quatcast.learners.optimizers import SGD
 from quatcast.safety.recommendation import recommended
-from quatcast.training.losses import MCC
-from quatcast.training.optimizers import SGD
 
 CLIP = 2.0
 """Largest norm of a gradient, as published."""

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.basics.registry import Registry, module_of
+from quatcast.basics.typing import Floats
 from quatcast.evaluation.records import Configuration
 from quatcast.forecasting.contract import Forecasts, Labels
-from quatcast.typing import Floats
 
 MAX_DEPTH = 128
 """Past steps that networks keep in experiments.

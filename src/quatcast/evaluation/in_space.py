@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Batch, Predictor
 from quatcast.evaluation.protocol import forward_fill
 from quatcast.forecasting.charts import Space
 from quatcast.forecasting.contract import Forecasts
 from quatcast.forecasting.spaces import find_space
-from quatcast.typing import Floats
 
 
 def space_of(recording: Recording) -> Space:

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from quatcast.algebra.quaternion import angle
 from quatcast.basics.annotations import is_whole
+from quatcast.basics.typing import Bools, Floats
 from quatcast.data.recording import SPACES, Recording, real_numbers
-from quatcast.typing import Bools, Floats
 
 
 @dataclass(frozen=True)

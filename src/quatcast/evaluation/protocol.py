@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.recording import Recording
 from quatcast.evaluation.records import Configuration, ValidationResult, canonical
 from quatcast.forecasting.contract import Labels
-from quatcast.typing import Floats
 
 SCALING = 30.0
 """Seconds that the scaling is fitted to; validation scores those after them."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.combination import Combination
 from quatcast.forecasting.contract import ForecasterState, positions_of
-from quatcast.typing import Bools, Floats
 
 
 class Apart(Combination):

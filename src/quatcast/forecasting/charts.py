@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.basics.annotations import is_number
+from quatcast.basics.typing import Bools, Floats
 from quatcast.checkpoint import Checkpointable, State
-from quatcast.typing import Bools, Floats
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from quatcast.basics.typing import Floats
 from quatcast.forecasting.contract import (
     OnlineForecaster,
     horizons_of,
@@ -15,7 +16,6 @@ from quatcast.forecasting.contract import (
     rewind_to,
     satisfies_contract,
 )
-from quatcast.typing import Floats
 
 
 class Combination(OnlineForecaster):

@@ -20,11 +20,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.progress import counted
 from quatcast.learners.base import LARGEST_SIZE, check_finite
-from quatcast.typing import Bools, Floats
 
 Labels = Literal["causal", "lookahead"]
 

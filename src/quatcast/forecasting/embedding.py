@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from quatcast.algebra import Algebra
+from quatcast.basics.typing import Floats
 from quatcast.checkpoint import State
-from quatcast.typing import Floats
 
 ScaleBy = Literal["coordinate", "channel"]
 Target = Literal["position", "displacement"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from quatcast.basics.annotations import is_whole
+from quatcast.basics.typing import Bools, Floats
 from quatcast.checkpoint import State
-from quatcast.typing import Bools, Floats
 
 PRIOR = 2.0
 """Number of average samples that the coefficients before any sample count for."""

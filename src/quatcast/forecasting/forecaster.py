@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from quatcast.algebra import fetch
 from quatcast.basics.annotations import is_whole
+from quatcast.basics.typing import Bools, Floats
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import (
@@ -37,7 +38,6 @@ from quatcast.forecasting.tracking import Collecting, Tracking
 from quatcast.forecasting.waiting import Waiting
 from quatcast.learners.base import Learner, StackedStep
 from quatcast.learners.persistence import Persistence
-from quatcast.typing import Bools, Floats
 
 
 class Forecaster(OnlineForecaster):

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.basics.annotations import is_number
+from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.forecasting.contract import ForecasterState
 from quatcast.forecasting.extrapolation import CLIP, TINY, as_horizons
 from quatcast.forecasting.velocity import MotionForecaster
-from quatcast.typing import Bools, Counts, Floats
 
 RATIOS = tuple(10.0**k for k in range(-4, 5, 2))
 """Ratios of process to measurement noise in the bank."""

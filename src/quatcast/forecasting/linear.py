@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, horizons_of
 from quatcast.forecasting.extrapolation import as_horizons
-from quatcast.typing import Bools, Floats
 
 LARGEST_GAIN = 1e4
 """Mean diagonal of P, relative to its first one, beyond which nothing is forgotten."""

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.forecasting.combination import Combination
 from quatcast.forecasting.contract import (
     LARGEST,
@@ -36,7 +37,6 @@ from quatcast.forecasting.contract import (
     horizons_of,
     positions_of,
 )
-from quatcast.typing import Bools, Counts, Floats
 
 TINY = 1e-300
 """Prevents a division by zero."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra.quaternion import ONE, angle, from_rotation_vector, product, rotation_vector
+from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.charts import Chart, Space
-from quatcast.typing import Bools, Floats
 
 UNIT_NORM = 0.1
 """Distance of a norm from 1 beyond which four numbers are not an orientation."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 
 class Progress:

@@ -41,8 +41,8 @@ from quatcast.forecasting.mixture import Mixture
 from quatcast.forecasting.rigid_body import RigidBody
 from quatcast.forecasting.velocity import DampedVelocity, LastPosition
 from quatcast.learners import QELM, QRNN, KernelRidge, Learner, LocalAverage
-from quatcast.training.losses import MCC
-from quatcast.training.optimizers import Adam
+from quatcast.learners.losses import MCC
+from quatcast.learners.optimizers import Adam
 
 TICK = 0.1
 """Longest time in seconds between the samples of an input."""

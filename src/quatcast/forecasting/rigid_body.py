@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from quatcast.algebra.quaternion import rotation_matrix
+from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.linear import AdaptiveLinear, LinearState
-from quatcast.typing import Bools, Floats
 
 
 @dataclass

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.charts import Chart, Position, Space, Vector
 from quatcast.forecasting.orientation import Development, Orientation
-from quatcast.typing import Bools, Floats
 
 __all__ = [
     "SPACES",

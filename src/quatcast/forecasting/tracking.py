@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.forecasting.contract import ForecasterState
 from quatcast.forecasting.embedding import Embedding
 from quatcast.forecasting.waiting import Waiting
-from quatcast.typing import Bools, Floats
 
 
 @dataclass

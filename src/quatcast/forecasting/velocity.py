@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, horizons_of
 from quatcast.forecasting.extrapolation import Extrapolation, as_horizon, as_horizons
-from quatcast.typing import Bools, Floats
 
 
 class MotionForecaster(OnlineForecaster):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.checkpoint import State
 from quatcast.engine.sliding_window import SlidingWindow
-from quatcast.typing import Bools, Floats
 
 
 class Waiting(State):

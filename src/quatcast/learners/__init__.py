@@ -1,6 +1,7 @@
 """Learners: each predicts from an input and learns from one pair of input and target at a time.
 
-There is one file per learner; `base` holds what they have in common.
+There is one file per learner; `base` holds what they have in common. `losses` and `optimizers` are what networks and
+adaptive filters are trained with.
 """
 
 from quatcast.learners.base import Learner, LearnerState, StackedStep, Step

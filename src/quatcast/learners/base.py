@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra import Algebra, R, fetch
 from quatcast.basics.annotations import is_whole
+from quatcast.basics.typing import Array, Floats
 from quatcast.checkpoint import Checkpointable, State
-from quatcast.typing import Array, Floats
 
 LARGEST_SIZE = 10_000_000
 """Limit on the numbers of an input or a target of a learner that is read from a file."""

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra import fetch, pack, place, unpack
+from quatcast.basics.typing import Array, Floats
 from quatcast.engine.parameters import Layout
 from quatcast.learners.base import Learner, LearnerState, StackedStep, count_runs
-from quatcast.training.losses import Loss
-from quatcast.training.optimizers import Optimizer
-from quatcast.typing import Array, Floats
+from quatcast.learners.losses import Loss
+from quatcast.learners.optimizers import Optimizer
 
 
 @dataclass

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.checkpoint import State
-from quatcast.typing import Floats
 
 
 @dataclass

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 
 from quatcast.algebra import C, H, namespace, place
+from quatcast.basics.typing import Array, Floats
 from quatcast.learners.gradient import GradientLearner
-from quatcast.training.losses import MSE, Loss
-from quatcast.training.optimizers import SGD, Optimizer
-from quatcast.typing import Array, Floats
+from quatcast.learners.losses import MSE, Loss
+from quatcast.learners.optimizers import SGD, Optimizer
 
 
 class LMS(GradientLearner):

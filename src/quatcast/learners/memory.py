@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from quatcast.algebra import H
 from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.typing import Floats
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
-from quatcast.typing import Floats
 
 Singles = NDArray[np.float32]
 

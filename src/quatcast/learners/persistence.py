@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.learners.base import Learner, LearnerState, StackedStep
-from quatcast.typing import Floats
 
 
 class Persistence(Learner):

@@ -10,8 +10,8 @@ import numpy as np
 
 from quatcast.algebra import H, pack, unpack
 from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.typing import Floats
 from quatcast.learners.ridge import Ridge, RidgeState
-from quatcast.typing import Floats
 
 
 @dataclass

@@ -11,6 +11,7 @@ import numpy as np
 
 from quatcast.algebra import C, H, namespace, place
 from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.typing import Array, Floats
 from quatcast.engine.activations import Pair, activation
 from quatcast.engine.cells import Cell, SimpleCell
 from quatcast.engine.history import History, States
@@ -20,9 +21,8 @@ from quatcast.engine.replay import Draw, Memory, Replay, window_gradients
 from quatcast.engine.rtrl import Engine, Network
 from quatcast.learners.base import StackedStep
 from quatcast.learners.gradient import GradientLearner, GradientState
-from quatcast.training.losses import MSE, Loss
-from quatcast.training.optimizers import SGD, Optimizer
-from quatcast.typing import Array, Floats
+from quatcast.learners.losses import MSE, Loss
+from quatcast.learners.optimizers import SGD, Optimizer
 
 
 @dataclass
@@ -282,7 +282,7 @@ class QRNN(RNN):
 
     Examples
     --------
-    >>> from quatcast.training.losses import MCC
+    >>> from quatcast.learners.losses import MCC
     >>> learner = QRNN(hidden=(10,), loss=MCC(sigma=2.0), optimizer=SGD(learning_rate=0.05, clip=2.0), seeds=range(3))
     >>> learner.begin(n_inputs=6, n_outputs=2).predict(np.ones((6, 4))).shape
     (3, 2, 4)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.typing import Floats
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
 from quatcast.learners.inverse import Inverse
-from quatcast.typing import Floats
 
 LARGE = 1e12
 """Sum of the squares of all inputs, in multiples of the penalty, beyond which every fit solves the normal equations."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quatcast.basics.typing import Floats
 from quatcast.learners.base import Learner, LearnerState, StackedStep, count_runs
-from quatcast.typing import Floats
 
 
 @dataclass

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from quatcast.basics.escaping import csv_cell
+from quatcast.basics.typing import Floats
 from quatcast.data.recording import AXES
 from quatcast.data.wording import with_unit
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
@@ -23,7 +24,6 @@ from quatcast.live.session import read_settings
 from quatcast.live.settings import LiveSettings
 from quatcast.live.xdf import XdfStream, write_xdf
 from quatcast.safety.status import UNIT_QUATERNIONS, Status
-from quatcast.typing import Floats
 
 log = logging.getLogger("quatcast.live")
 

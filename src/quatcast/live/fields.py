@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from quatcast.basics.escaping import one_line
+from quatcast.basics.typing import Bools, Floats
 from quatcast.live.frames import FrameError
-from quatcast.typing import Bools, Floats
 
 MAX_CHANNELS = 256
 """Largest number of channels of one message."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quatcast.typing import Bools, Floats
+from quatcast.basics.typing import Bools, Floats
 
 
 class FrameError(ValueError):

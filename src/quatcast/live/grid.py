@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.checkpoint import State
 from quatcast.live.clock import DeviceClock
 from quatcast.live.fields import MAX_TIME
@@ -20,7 +21,6 @@ from quatcast.live.frames import Frame
 from quatcast.live.tempo import TOO_FAST, Tempo, too_fast
 from quatcast.live.timebase import WORDS, next_base
 from quatcast.safety.status import UNIT_QUATERNIONS
-from quatcast.typing import Floats
 
 EXACT = 0.05
 """Distance in periods up to which a frame is taken for a point of the grid as it is."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.live.checks import add_check, remove_check
 from quatcast.live.fields import (
     MAX_CHANNELS,
@@ -31,7 +32,6 @@ from quatcast.live.fields import (
     usable_names,
 )
 from quatcast.live.frames import ChecksumError, ForecastFrame, Frame, FrameError, PathPoint
-from quatcast.typing import Floats
 
 VERSION = 1
 """Version of the messages, in the field `v`."""

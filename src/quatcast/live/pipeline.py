@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from quatcast.basics.escaping import one_line
+from quatcast.basics.typing import Floats
 from quatcast.data.wording import counted
 from quatcast.forecasting.contract import learn_with
 from quatcast.live.clock import DeviceClock
@@ -29,7 +30,6 @@ from quatcast.live.timebase import base_of, passed_over, times_of
 from quatcast.safety.guard import Guarded
 from quatcast.safety.recommendation import recommended
 from quatcast.safety.status import Forecast, Status
-from quatcast.typing import Floats
 
 FORMAT = 1
 """Format of the tree of a pipeline in a checkpoint."""

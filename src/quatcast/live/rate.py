@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 SECONDS = 2.0
 """Length of the stream from which the rate is detected."""

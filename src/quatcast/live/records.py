@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.journal import Reading, encode_line, end_line, journal_files, read_file, read_journal
 from quatcast.live.messages import forecast_text, read_forecast, sample_text
-from quatcast.typing import Floats
 
 
 def frame_line(frame: Frame, number: int, *, names: bool) -> bytes:

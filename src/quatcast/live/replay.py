@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.live.frames import ForecastFrame, PathPoint
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.pipeline import Build, Pipeline, build_recommended
 from quatcast.live.records import ForecastRecord, read_forecasts, read_frames
 from quatcast.live.session import read_settings
-from quatcast.typing import Floats
 
 
 @dataclass

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from quatcast.basics.escaping import figure_label, html_text
+from quatcast.basics.typing import Floats
 from quatcast.live.summary import Scores, SessionSummary
-from quatcast.typing import Floats
 
 WINDOW = 30.0
 """Seconds over which errors and coverage are averaged."""

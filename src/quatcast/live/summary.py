@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.spaces import Space, find_space
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.grid import interpolate
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.records import ForecastRecord, read_forecasts, read_frames, usual_frame
 from quatcast.live.session import read_settings
-from quatcast.typing import Bools, Floats
 
 LEVELS = (0.5, 0.99, 0.999, 1.0)
 """Quantiles of latencies that are reported."""

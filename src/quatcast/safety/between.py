@@ -11,10 +11,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.checkpoint import State
 from quatcast.safety.channels import norm
 from quatcast.safety.conformal import Conformal
-from quatcast.typing import Bools, Counts, Floats
 
 SAMPLES = 10
 """Number of samples between two horizons, at most, at which interpolated forecasts are compared with the truth."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.typing import Bools, Floats
+from quatcast.basics.typing import Bools, Floats
 
 PARTS = {"pose": (slice(0, 3), slice(3, 7), slice(0, 7))}
 """Numbers of a sample that can be a sentinel on their own, by space; the first part has a valid range."""

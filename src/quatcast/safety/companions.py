@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.checkpoint import State
-from quatcast.typing import Bools, Floats
 
 RIDGE = 1e-3
 """Regularisation of least squares, relative to the mean power of their inputs."""

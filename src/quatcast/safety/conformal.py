@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.basics.limits import check_memory
+from quatcast.basics.typing import Counts, Floats
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.safety.channels import some
-from quatcast.typing import Counts, Floats
 
 RECENT = 400
 """Smallest number of errors that a full memory holds."""

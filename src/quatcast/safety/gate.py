@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.basics.annotations import is_number
+from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.checkpoint import Checkpointable
 from quatcast.forecasting.contract import LARGEST, as_sample
 from quatcast.safety.channels import check_range, every, norm, some, usable
@@ -23,7 +24,6 @@ from quatcast.safety.one_step import ORDER, OneStep, Step
 from quatcast.safety.repeats import Repeats
 from quatcast.safety.shifts import AWAY, LASTING, Place, Shifts
 from quatcast.safety.steering import Aim, damped
-from quatcast.typing import Bools, Counts, Floats
 
 WARMUP = 5
 """Samples per channel that are accepted because there is nothing to compare them with."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from quatcast.basics.typing import Counts, Floats
 from quatcast.forecasting.contract import ForecasterState
 from quatcast.safety.companions import Companions
 from quatcast.safety.gated import Lesson
 from quatcast.safety.one_step import OneStep, Step
 from quatcast.safety.repeats import Repeats
 from quatcast.safety.shifts import Place, Shifts
-from quatcast.typing import Counts, Floats
 
 
 @dataclass

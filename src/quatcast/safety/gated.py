@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.checkpoint import State
 from quatcast.safety.channels import every, some
-from quatcast.typing import Bools, Counts, Floats
 
 
 @dataclass(frozen=True)

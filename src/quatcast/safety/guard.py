@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.basics.annotations import is_number
+from quatcast.basics.typing import Bools, Floats
 from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import (
     LARGEST,
@@ -50,7 +51,6 @@ from quatcast.safety.status import (
     stray_time,
 )
 from quatcast.safety.track import GuardState, Track
-from quatcast.typing import Bools, Floats
 
 PAUSE = 6.0
 """Seconds without learning after a jump within the usual range: the longest inputs contain it for so long."""

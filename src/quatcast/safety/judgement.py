@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.checkpoint import State
 from quatcast.safety.channels import every, finite, norm, some
 from quatcast.safety.gated import Gated
 from quatcast.safety.status import Status
-from quatcast.typing import Bools, Counts, Floats
 
 ABSORBED, PART = 0.25, 0.25
 """Seconds, and share of the horizon, for which replaced samples do not degrade the forecast: it absorbs short gaps."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.forecasting.orientation import is_orientation
 from quatcast.safety.channels import usable
 from quatcast.safety.status import UNIT_QUATERNIONS
-from quatcast.typing import Floats
 
 Sentinel = float | tuple[float, ...]
 """Number that all coordinates of a lost channel equal, or one number per coordinate."""

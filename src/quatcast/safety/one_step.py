@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.checkpoint import State
 from quatcast.safety.channels import every, norm, some
 from quatcast.safety.companions import RIDGE, TINY
-from quatcast.typing import Bools, Floats
 
 ORDER = 4
 """Number of displacements that the one-step forecast is made from."""

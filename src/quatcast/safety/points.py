@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.typing import Counts, Floats
 from quatcast.checkpoint import State
 from quatcast.forecasting.charts import Chart, Space
 from quatcast.safety.between import interpolate
-from quatcast.typing import Counts, Floats
 
 
 def snapshot(chart: Chart) -> Chart:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.checkpoint import State
 from quatcast.safety.channels import every, some
-from quatcast.typing import Bools, Counts, Floats
 
 FROZEN = 0.9
 """Seconds of exactly repeated values after which a channel that has moved before is frozen."""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.checkpoint import State
 from quatcast.safety.channels import norm, some
-from quatcast.typing import Bools, Counts, Floats
 
 AWAY = 6.0
 """Distance from the mean, in root-mean-square distances, beyond which a jump leads to a new place."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.between import interpolate, widened
 from quatcast.safety.points import Curve
-from quatcast.typing import Bools, Floats
 
 
 class Status(IntEnum):

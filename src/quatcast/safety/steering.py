@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quatcast.typing import Counts, Floats
+from quatcast.basics.typing import Counts, Floats
 
 DAMPING = 0.85
 """Factor by which a forecast displacement shrinks with every sample of a gap if nothing better is known."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quatcast.basics.typing import Counts, Floats
 from quatcast.checkpoint import State
 from quatcast.forecasting.charts import Chart
 from quatcast.forecasting.contract import ForecasterState
@@ -19,7 +20,6 @@ from quatcast.safety.judgement import Judgement
 from quatcast.safety.points import Points
 from quatcast.safety.status import Judged
 from quatcast.safety.steering import Target
-from quatcast.typing import Counts, Floats
 
 FOLLOWED = 0.8
 """Share of a displacement that is followed if it was forecast within a gap, at the first target; then its powers."""

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 Burst = Callable[[Floats, float, np.random.Generator], Floats]
 """Takes positions (samples, channels, dimensions) and their sampling rate; returns what a faulty tracker shows."""

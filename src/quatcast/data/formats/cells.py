@@ -13,12 +13,12 @@ from typing import Literal
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.style import FileStyle
 from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, Line, as_number, clean, lines_of, unescape_cell
 from quatcast.data.times import UNIT_WORDS, is_time_cell
 from quatcast.data.units import ANGLES, LENGTHS
 from quatcast.data.wording import counted
-from quatcast.typing import Floats
 
 COMMENTS = ("#", "%", "//")
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a"})

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.formats.cells import Rows, texts_of
-from quatcast.typing import Floats
 
 REPEATED = 0.1
 """Share of rows that repeat a time from which a table may be long."""

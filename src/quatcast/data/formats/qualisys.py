@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.contents import Contents, Track
 from quatcast.data.formats.sections import numbers, rate_in
 from quatcast.data.options import Options
 from quatcast.data.rotations import quaternions
 from quatcast.data.text import as_number, clean, lines_of
 from quatcast.data.wording import counted
-from quatcast.typing import Floats
 
 BODY = 16
 """Columns of a rigid body: X Y Z, three angles, residual, nine elements of the matrix."""

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.formats.cells import number_in
 from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, as_number, clean
-from quatcast.typing import Floats
 
 
 def numbers(path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequence[str]) -> tuple[Floats, list[int]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.contents import Contents, Track
 from quatcast.data.formats.cells import Rows, open_table, read_rows, texts_of
 from quatcast.data.formats.long import refuse_long
@@ -20,7 +21,6 @@ from quatcast.data.text import as_number
 from quatcast.data.times import UNIT_WORDS, convert, fraction_column, is_time_cell, joined, time_unit
 from quatcast.data.units import split_unit
 from quatcast.data.wording import counted
-from quatcast.typing import Floats
 
 DAY = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d[-/.]\d{4}")
 """A date without a time of day, which tells nothing about the sampling."""

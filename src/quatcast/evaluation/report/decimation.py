@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quatcast.typing import Floats
+from quatcast.basics.typing import Floats
 
 
 def decimate(x: Floats, y: Floats, points: int) -> tuple[Floats, Floats]:

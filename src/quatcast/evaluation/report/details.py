@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.recording import Recording
 from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import in_order
@@ -21,7 +22,6 @@ from quatcast.evaluation.records import Trace
 from quatcast.evaluation.report.tables import Cell, Column, Number, Table
 from quatcast.evaluation.summary import LABELS, Summary, fitting_decimals
 from quatcast.forecasting.contract import Labels
-from quatcast.typing import Floats
 
 DEFAULT_TOLERANCES = {"mm": 2.0}
 """Unit → tolerance, in that unit, of the share of errors within it."""

@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from quatcast.basics.escaping import figure_label
+from quatcast.basics.typing import Bools
 from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import distances
@@ -22,8 +23,7 @@ from quatcast.evaluation.records import Trace
 from quatcast.evaluation.report.forecast_panels import STATUS
 from quatcast.evaluation.summary import ALL, LABELS, Summary, fitting_decimals
 from quatcast.forecasting.contract import Labels
-from quatcast.training.losses import kernel
-from quatcast.typing import Bools
+from quatcast.learners.losses import kernel
 
 NEUTRAL = "#8A8A8A"
 DASHES: dict[Labels, str] = {"causal": "solid", "lookahead": "dot"}

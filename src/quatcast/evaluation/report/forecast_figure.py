@@ -15,8 +15,8 @@ from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
 from quatcast.basics.escaping import embedded_json, figure_label, html_text
+from quatcast.basics.typing import Floats
 from quatcast.evaluation.report.forecast_panels import ForecastPanels, Panel
-from quatcast.typing import Floats
 
 PAGE = Template("""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>$title</title>

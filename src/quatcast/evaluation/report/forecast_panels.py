@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.recording import Recording
 from quatcast.data.wording import with_unit
 from quatcast.evaluation.in_space import persistence, space_of
@@ -17,7 +18,6 @@ from quatcast.evaluation.report.decimation import decimate
 from quatcast.evaluation.summary import LABELS
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.status import Status
-from quatcast.typing import Floats
 
 MAX_COORDINATES = 24
 """Most coordinates in a figure; the title says if there are more."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from quatcast.basics.escaping import csv_cell
+from quatcast.basics.typing import Bools
 from quatcast.data.recording import Recording
 from quatcast.data.times import write_times
 from quatcast.data.wording import with_unit
@@ -16,7 +17,6 @@ from quatcast.evaluation.protocol import scaling_samples, validation_samples
 from quatcast.evaluation.report.forecast_panels import error_groups, radius_rows, row_units
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.status import GuardedForecasts, Status
-from quatcast.typing import Bools
 
 FEW = 0.5
 """Share of forecasts with the status ok below which it is said."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from quatcast.basics.typing import Bools
 from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import describe, in_order, predictors
 from quatcast.evaluation.protocol import TEST, validation_samples
@@ -17,7 +18,6 @@ from quatcast.evaluation.report.figures import within_radius
 from quatcast.evaluation.report.forecast_panels import STATUS
 from quatcast.evaluation.report.tables import Cell, Column, Number, Table
 from quatcast.evaluation.summary import ALL, LABELS, fitting_decimals
-from quatcast.typing import Bools
 
 
 def times(timings: Sequence[Timing]) -> Table:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quatcast import __version__
+from quatcast.basics.typing import Bools
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Batch, find_predictor
 from quatcast.evaluation.in_space import Coordinates
@@ -34,7 +35,6 @@ from quatcast.evaluation.run.plan import Job, RunSpec, check, plan
 from quatcast.evaluation.run.settings import Settings
 from quatcast.evaluation.store import SCORES, Store
 from quatcast.forecasting.contract import Forecasts
-from quatcast.typing import Bools
 
 Progress = Callable[[Stage, float, float], None]
 """Called with a stage, the cost of its finished jobs and the cost of all its jobs."""

@@ -13,10 +13,10 @@ from zlib import crc32
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.corruption import corrupt
 from quatcast.data.recording import Recording
 from quatcast.evaluation.protocol import scaling_samples
-from quatcast.typing import Floats
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.live.clock import now
 from quatcast.live.frames import ChecksumError, ForecastFrame, FrameError
 from quatcast.live.transports.base import register_transport
@@ -35,7 +36,6 @@ from quatcast.live.transports.limits import STALL_SECONDS, RateLimit
 from quatcast.live.transports.linked import LinkSink, LinkSource, feed_stream
 from quatcast.live.transports.links import Links
 from quatcast.live.transports.tools import ToolFrames
-from quatcast.typing import Floats
 
 PATIENCE = 0.05
 """Seconds without a message after which a frame in which tools are missing is closed."""

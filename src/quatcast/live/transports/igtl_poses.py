@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from quatcast.algebra.quaternion import rotation_matrix
+from quatcast.basics.typing import Floats
 from quatcast.data.rotations import quaternions
 from quatcast.live.frames import FrameError
 from quatcast.live.transports.igtl_codec import Body, Header, text_of
-from quatcast.typing import Floats
 
 UNKNOWN_ORIENTATION = (math.nan,) * 4
 MATRIX = struct.Struct(">12f")

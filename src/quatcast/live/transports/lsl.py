@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, unquote
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.live.clock import now
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import ForecastFrame, Frame, FrameError
@@ -26,7 +27,6 @@ from quatcast.live.transports.limits import Backoff, Inbox, RateLimit
 from quatcast.live.transports.lsl_layout import Layout, forecast_layout, read_layout
 from quatcast.live.transports.options import parse_options
 from quatcast.safety.status import Status
-from quatcast.typing import Floats
 
 log = logging.getLogger("quatcast.live")
 

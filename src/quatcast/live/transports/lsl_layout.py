@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.live.fields import MAX_CHANNELS, MAX_DIMENSIONS, MAX_NAME, usable_names
 from quatcast.live.frames import ForecastFrame, FrameError
-from quatcast.typing import Floats
 
 UNITS = {"millimeters": "mm", "millimetres": "mm", "meters": "m", "metres": "m", "centimeters": "cm"}
 """Names of units that the convention uses, and the usual symbols."""

@@ -12,12 +12,12 @@ from urllib.parse import SplitResult
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.simulation import CHANNELS, RATE, SUBJECTS, subject_positions
 from quatcast.live.frames import Frame
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.files import PlayedSource
 from quatcast.live.transports.options import parse_options
-from quatcast.typing import Floats
 
 BLOCK = 600.0
 """Seconds of motion that are simulated at a time."""

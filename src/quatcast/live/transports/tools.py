@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.live.fields import MAX_CHANNELS, is_name
 from quatcast.live.frames import Frame
-from quatcast.typing import Floats
 
 DISCOVERY_SECONDS = 1.0
 """Time during which tools are discovered if they are not named."""

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.spaces import find_space
 from quatcast.live.frames import ForecastFrame, PathPoint
 from quatcast.live.grid import interpolate
 from quatcast.live.view.rows import SAME_TIME, horizons
-from quatcast.typing import Bools, Floats
 
 BIN = 10.0
 """Duration of a bin in seconds."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.forecasting.contract import OnlineForecaster, horizons_of
 from quatcast.testing.tools import fingerprint, require
-from quatcast.typing import Floats
 
 Make = Callable[[], Any]
 ForecasterCheck = Callable[[Make, Floats], None]

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from quatcast.basics.typing import Floats
 from quatcast.testing.forecasters.common import (
     AFTERWARDS,
     Make,
@@ -20,7 +21,6 @@ from quatcast.testing.forecasters.common import (
     update,
 )
 from quatcast.testing.tools import fingerprint, require
-from quatcast.typing import Floats
 
 
 def copies_continue_alike(make: Make, x: Floats) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.forecasting.contract import OnlineForecaster, horizons_of, satisfies_contract
 from quatcast.testing.forecasters.common import (
     Make,
@@ -15,7 +16,6 @@ from quatcast.testing.forecasters.common import (
     update,
 )
 from quatcast.testing.tools import fingerprint, require
-from quatcast.typing import Floats
 
 
 def satisfies_the_contract(make: Make, x: Floats) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.forecasting.contract import OnlineForecaster
 from quatcast.learners import Learner
 from quatcast.testing.forecasters.common import Make, of_online_forecasters
 from quatcast.testing.tools import fingerprint, require
-from quatcast.typing import Floats
 
 
 @of_online_forecasters

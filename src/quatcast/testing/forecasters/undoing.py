@@ -6,9 +6,9 @@ import copy
 from functools import partial
 from typing import Any
 
+from quatcast.basics.typing import Floats
 from quatcast.testing.forecasters.common import POINTS, Make, begun, moments, of_online_forecasters, update
 from quatcast.testing.tools import fingerprint, interrupted, interruption_points, require, require_undoing
-from quatcast.typing import Floats
 
 
 def rewind_undoes_every_step(make: Make, x: Floats) -> None:

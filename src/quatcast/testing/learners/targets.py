@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.learners import Learner
 from quatcast.testing.learners.common import Make, Pairs, continue_alike, taught
 from quatcast.testing.tools import fingerprint, require
-from quatcast.typing import Floats
 
 
 def _masks(samples: Pairs) -> Any:

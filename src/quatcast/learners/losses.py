@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra import Algebra, H, namespace, reshape, total
 from quatcast.basics.annotations import fits
+from quatcast.basics.typing import Array
 from quatcast.checkpoint import Checkpointable
-from quatcast.typing import Array
 
 FLOOR = 1e-3
 """Smallest scale of an adaptive kernel, relative to the largest so far."""

@@ -15,7 +15,7 @@ from oracles import unrolled
 
 from quatcast import LMS, MCC, MSE, QLMS, QRNN, RNN, SGD, Adam, C, H, R, Replay, correntropy, kernel
 from quatcast.algebra import fetch, place
-from quatcast.training.losses import Loss, LossResult
+from quatcast.learners.losses import Loss, LossResult
 
 errors = arrays(float, (1, 4, 2), elements=st.floats(-3, 3, allow_subnormal=False))
 

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from quatcast.algebra import namespace, reshape
 from quatcast.basics.annotations import is_number
+from quatcast.basics.typing import Array
 from quatcast.checkpoint import Checkpointable
 from quatcast.engine.low_rank import FactoredGradient
-from quatcast.typing import Array
 
 State = dict[str, Any]
 Kind = TypeVar("Kind", bound="type[Optimizer]")
@@ -43,7 +43,7 @@ class Optimizer(Checkpointable, ABC):
     >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> from quatcast import LMS
-    >>> from quatcast.training.optimizers import OptimizerResult, global_norm
+    >>> from quatcast.learners.optimizers import OptimizerResult, global_norm
     >>> @dataclass(frozen=True)
     ... class SignDescent(Optimizer):
     ...     learning_rate: float = 0.01

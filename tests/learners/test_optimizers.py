@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from oracles import PlainAdam, PlainSGD
 
 from quatcast import LMS, RNN, SGD, Adam
-from quatcast.training.optimizers import Optimizer, OptimizerResult, global_norm
+from quatcast.learners.optimizers import Optimizer, OptimizerResult, global_norm
 
 gradients = arrays(float, (2, 3, 2), elements=st.floats(-50, 50, allow_subnormal=False))
 

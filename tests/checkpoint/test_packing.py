@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from quatcast.algebra import packing
+from quatcast.checkpoint import packing
 
 
 def packed(*arrays):

@@ -32,7 +32,9 @@ def test_every_learner_keeps_its_promises(name, check, monkeypatch):
 @pytest.mark.parametrize("name", RUNS)
 def test_several_runs_at_once_equal_each_alone(name):
     kind = ZOO[name].kind
-    check_runs(ZOO[name].make, [lambda settings=settings: kind(**settings) for settings in ZOO[name].alone])
+    alone = [lambda settings=settings: kind(**settings) for settings in ZOO[name].alone]
+    # Replays are computed in single precision.
+    check_runs(ZOO[name].make, alone, tolerance=1e-5 if "replay" in ZOO[name].settings else 1e-10)
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -58,6 +58,11 @@ def test_the_checksum_follows_the_code_that_computes_and_nothing_else(tmp_path):
         file.write_bytes(before)
 
 
+def test_the_checksum_is_of_parts_that_exist():
+    parts = (*provenance.COMPUTING, *provenance.ALSO_COMPUTING, *provenance.NOT_COMPUTING)
+    assert [name for name in parts if not (SOURCE / name).exists()] == []
+
+
 @contextmanager
 def thread() -> Iterator[Pool]:
     with ThreadPoolExecutor(1) as executor:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import quatcast
 
-COMPUTING = ("algebra", "engine", "training", "learners", "forecasting", "safety", "evaluation")
+COMPUTING = ("algebra", "engine", "learners", "forecasting", "safety", "evaluation")
 """Packages that results depend on."""
 ALSO_COMPUTING = ("data/corruption.py",)
 """Modules elsewhere that results depend on. Recordings have checksums of their own, whatever code has read them."""

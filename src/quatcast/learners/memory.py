@@ -172,9 +172,10 @@ class KernelState(MemoryState):
     fitted
         Number of samples that K contains, the last `memory` of them; later ones are in the inputs and targets only.
     coefficients, residual, direction
-        (memory, 4·p): A, the residual R = Y − (K + α)A, and the direction P of the last step.
+        (4·p, memory): Aᵀ, the residual Rᵀ = (Y − (K + α)A)ᵀ, and the direction Pᵀ of the last step. In this order the
+        products with K, which is symmetric, take less time.
     solved, solution
-        Number of samples of the last fit that was finished, and its coefficients (n, 4·p), the oldest sample first.
+        Number of samples of the last fit that was finished, and its coefficients (4·p, n), the oldest sample first.
     """
 
     fitted: int
@@ -263,7 +264,7 @@ class KernelRidge(_Memory):
         self.refit, self.descents = int(refit), int(descents)
 
     def _begin(self, n_inputs: int, n_outputs: int) -> KernelState:
-        zeros = np.zeros((self.memory, 4 * n_outputs), dtype=np.float32)
+        zeros = np.zeros((4 * n_outputs, self.memory), dtype=np.float32)
         return KernelState(
             n_inputs,
             n_outputs,
@@ -273,14 +274,14 @@ class KernelRidge(_Memory):
             residual=zeros,
             direction=zeros,
             solved=0,
-            solution=zeros[:0],
+            solution=zeros[:, :0],
         )
 
     def _output(self, u: Singles) -> Singles:
         state = self.state
         if not state.solved:
             return np.zeros(4 * state.n_outputs, dtype=np.float32)
-        return np.asarray(self._similarity(u, state.solved) @ state.solution)
+        return np.asarray(state.solution @ self._similarity(u, state.solved))
 
     def _remember(self, u: Singles, target: Singles) -> None:
         super()._remember(u, target)
@@ -340,14 +341,15 @@ class KernelRidge(_Memory):
     def _refit(self) -> None:
         """Use the present solution, put the new samples in the place of the oldest, and begin a new descent."""
         state = self.state
-        state.solved, state.solution = state.fitted, state.coefficients[self._rows(state.fitted)]
+        # Indexing would give another layout in memory than a checkpoint, and products that round differently.
+        state.solved, state.solution = state.fitted, np.take(state.coefficients, self._rows(state.fitted), axis=1)
         fresh, state.fitted = state.count - state.fitted, state.count
         rows = self._rows(state.fitted)
         K, n = self._kernel(), len(rows)
         A, R = state.coefficients.copy(), np.zeros_like(state.residual)
-        A[rows[-fresh:]] = 0.0
-        R[rows] = state.targets.rows[self._samples(state.fitted)]
-        R[:n] -= K @ A[:n] + np.float32(self.regularization) * A[:n]
+        A[:, rows[-fresh:]] = 0.0
+        R[:, rows] = state.targets.rows[self._samples(state.fitted)].T
+        R[:, :n] -= A[:, :n] @ K + np.float32(self.regularization) * A[:, :n]
         state.coefficients, state.residual, state.direction = A, R, R
 
     def _descend(self) -> None:
@@ -356,13 +358,18 @@ class KernelRidge(_Memory):
         n = min(state.fitted, self.memory)
         if not n:
             return
-        R, P = state.residual[:n], state.direction[:n]
-        moved = self._kernel() @ P + np.float32(self.regularization) * P
-        power = np.einsum("ij,ij->j", R, R)
-        step = power / np.maximum(np.einsum("ij,ij->j", P, moved), TINY)
-        A, residual, direction = state.coefficients.copy(), state.residual.copy(), state.direction.copy()
-        A[:n] += step * P
-        residual[:n] -= step * moved
-        turn = np.einsum("ij,ij->j", residual[:n], residual[:n]) / np.maximum(power, TINY)
-        direction[:n] = residual[:n] + turn * P
-        state.coefficients, state.residual, state.direction = A, residual, direction
+        A, R, P = state.coefficients.copy(), state.residual.copy(), state.direction.copy()
+        a, r, p = A[:, :n], R[:, :n], P[:, :n]
+        moved = p @ self._kernel() + np.float32(self.regularization) * p
+        power = _products(r, r)
+        step = power / np.maximum(_products(p, moved), TINY)
+        a += step * p
+        r -= step * moved
+        p *= _products(r, r) / np.maximum(power, TINY)
+        p += r
+        state.coefficients, state.residual, state.direction = A, R, P
+
+
+def _products(x: Singles, y: Singles) -> Singles:
+    """Return the scalar products (m, 1) of the rows of x and y (m, n)."""
+    return np.asarray(np.einsum("ij,ij->i", x, y)[:, None])

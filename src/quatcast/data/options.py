@@ -1,4 +1,4 @@
-"""What a user may say about a file, where the file itself is not clear."""
+"""Options that say how to read a file that is ambiguous."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Provenance: which code computed a result.
 
-The version of quatcast alone does not tell it: a checkout may differ from what was released. The code is therefore
+The version of quatcast alone does not identify it: a checkout may differ from what was released. The code is therefore
 identified by a checksum of all source files that results depend on.
 """
 

@@ -10,10 +10,10 @@ from quatcast.forecasting.contract import ForecasterState, positions_of
 
 
 class Apart(Combination):
-    """Forecast parts of a signal apart, each with a forecaster of its own.
+    """Forecast the parts of a signal separately, each with a forecaster of its own.
 
-    A learner takes all rows of a sample as its input. Rows that tell nothing of the others make its forecasts worse. So
-    the rows are divided evenly among the members, in order. With two members for poses, whose coordinates are all
+    A learner takes all rows of a sample as its input. Rows that are unrelated to the others make its forecasts worse.
+    So the rows are divided evenly among the members, in order. With two members for poses, whose coordinates are all
     positions and then all orientations, the first one forecasts the positions and the second one the orientations.
 
     Parameters

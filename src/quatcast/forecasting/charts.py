@@ -1,12 +1,12 @@
 """Charts: how samples of a space turn into Euclidean coordinates and back.
 
-Gate, experts, mixture, radius and status work on coordinates, points of R^d whose differences are displacements. A
+Gate, members, mixture, radius and status work on coordinates, points of R^d whose differences are displacements. A
 *chart* supplies them. For positions and vectors it is the identity. An orientation has no global coordinates without
 jumps, so its path is *developed* into R³, as a ball that rolls on a plane leaves a track on it: every small rotation
 from one sample to the next, a rotation vector in the frame of the body, is added to the previous coordinates.
 
-A chart judges nothing. Whoever judges the samples, the gate, tells it by `accept` which rows of coordinates to go on
-from. A sample that was rejected therefore leaves no trace in the coordinates of later ones.
+A chart does not judge samples. The gate does, and passes to `accept` the rows of coordinates to continue from. A sample
+that was rejected therefore leaves no trace in the coordinates of later ones.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Space(Checkpointable, ABC):
 
     @abstractmethod
     def accept(self, chart: Any, sample: Floats, coordinates: Floats, accepted: Bools) -> None:
-        """Go on from a sample.
+        """Continue from a sample.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class Space(Checkpointable, ABC):
         sample, coordinates
             The sample and what `to_coordinates` returned for it.
         accepted
-            (rows,): which rows are measurements to go on from. Rows without finite coordinates never are.
+            (rows,): which rows are measurements to continue from. Rows without finite coordinates never are.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What forecasters that are made of other forecasters have in common."""
+"""Base class of forecasters that consist of other forecasters."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Combination(OnlineForecaster):
         self.horizon, self.horizons = self.members[0].horizon, getattr(self.members[0], "horizons", None)
 
     def orient(self, orientations: Floats) -> None:
-        """Tell all members the orientations of the next sample."""
+        """Pass the orientations of the next sample to all members."""
         for member in self.members:
             orient_to(member, orientations)
 

@@ -1,4 +1,4 @@
-"""The online contract: what everything that forecasts sample by sample has in common.
+"""The online contract: the interface of everything that forecasts sample by sample.
 
 A forecaster takes in a sample and *answers first* with what it has learnt so far; *then it learns* from the sample. A
 service sends the answer between the two. Whatever combines or wraps forecasters relies on this contract alone, so that
@@ -116,27 +116,27 @@ class OnlineForecaster(Checkpointable, ABC):
         sample
             Finite positions (channels, dimensions).
         observed
-            (channels,): which channels were really seen. A position that was filled in may serve as an input, but must
-            not be learnt from.
+            (channels,): which channels were measured. A position that was filled in may serve as an input, but must not
+            be learnt from.
 
         Returns
         -------
         forecast
             Positions (channels, dimensions), after an axis of horizons if there are several, after a run axis if there
-            are several runs; NaN while there is no forecast. An object that `numpy.asarray` converts to positions will
-            do.
+            are several runs; NaN while there is no forecast. An object that `numpy.asarray` converts to positions is
+            accepted too.
         """
 
     def orient(self, orientations: Floats) -> None:
         """Take in the orientations of the next sample, unit quaternions (channels, 4); by default nothing is done.
 
-        It is called before `forecast` if samples are poses or orientations, whose coordinates tell how a body turns but
-        not how it stands.
+        It is called before `forecast` if samples are poses or orientations, whose coordinates describe how a body turns
+        but not its orientation.
         """
 
     @abstractmethod
     def learn(self) -> None:
-        """Learn what the newest sample teaches. It is called once after each `forecast`, or not at all."""
+        """Learn from the newest sample. It is called once after each `forecast`, or not at all."""
 
     def learn_some(self, limit: int) -> None:
         """Learn, but from no more than `limit` samples at once if several are waiting; by default the same as `learn`.
@@ -324,13 +324,13 @@ def place(forecasts: Floats, made: Floats, t: int, forecaster: Any) -> None:
 
 
 def orient_to(forecaster: Any, orientations: Floats) -> None:
-    """Tell a forecaster the orientations of the next sample, if it wants to know them."""
+    """Pass the orientations of the next sample to a forecaster, if it has the method `orient`."""
     if hasattr(forecaster, "orient"):
         forecaster.orient(orientations)
 
 
 def learn_with(forecaster: Any, limit: int | None) -> None:
-    """Let a forecaster learn, from at most `limit` samples if there is a limit and the forecaster knows it."""
+    """Let a forecaster learn, from at most `limit` samples if there is a limit and the forecaster supports it."""
     if limit is None or not hasattr(forecaster, "learn_some"):
         forecaster.learn()
     else:
@@ -338,7 +338,7 @@ def learn_with(forecaster: Any, limit: int | None) -> None:
 
 
 def ready_with(forecaster: Any) -> None:
-    """Let a forecaster get ready for the next sample, if it knows how."""
+    """Let a forecaster get ready for the next sample, if it has the method `get_ready`."""
     if hasattr(forecaster, "get_ready"):
         forecaster.get_ready()
 

@@ -53,7 +53,7 @@ class Extrapolation(State):
     They are fitted by least squares to displacements that have matured, for each horizon and channel. All coordinates
     of a channel have the same coefficients, so that a rotation of space rotates the forecasts. If an error e exceeds
     c = 4 times the running scale of errors, its displacement has the weight (c/\|e\|)², so that neither outlying
-    displacements nor outlying motions decide.
+    displacements nor outlying motions dominate.
 
     Attributes
     ----------

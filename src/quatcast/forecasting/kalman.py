@@ -83,7 +83,7 @@ class Kalman(MotionForecaster):
     horizon
         h, number of samples ahead.
     model
-        "velocity" or "acceleration": what is constant but for noise.
+        "velocity" or "acceleration": what is constant apart from noise.
     ratios
         ρ of each filter.
     memory

@@ -61,7 +61,7 @@ class LinearState(ForecasterState):
 
 
 class AdaptiveLinear(OnlineForecaster):
-    """Forecast each channel from its own last samples, by linear regression that forgets.
+    """Forecast each channel from its own last samples, by linear regression with forgetting.
 
     The input φ of a channel are the displacements of its last samples from the newest one, and that of the newest one
     from the running mean; its target is the displacement from the newest sample to the one `horizon` later. The weights
@@ -69,8 +69,8 @@ class AdaptiveLinear(OnlineForecaster):
 
         k = Pφ/(λ + φᵀPφ),    W ← W + k(d − Wᵀφ)ᵀ,    P ← (P − kφᵀP)/λ.
 
-    Nothing is scaled beforehand: P begins with the inverse power of the first inputs. No displacement is forecast that
-    is much longer than all before, because a regression on few samples can err by any amount.
+    Nothing is scaled beforehand: P begins with the inverse power of the first inputs. Forecast displacements are never
+    much longer than all earlier ones, because a regression on few samples can have errors of any size.
 
     Parameters
     ----------

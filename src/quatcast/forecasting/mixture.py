@@ -2,20 +2,21 @@
 
 At each sample every member forecasts; when the sample that was forecast arrives, the errors of all members are known.
 With E the matured errors of K members and C = Σ γᵃEEᵀ their covariance, in which older errors count less, the weights
-minimise the error that the mixture would have had, regularised towards weights by inverse power, which take no notice
-of correlations:
+minimise the error that the mixture would have had, regularised towards weights by inverse power, which ignore
+correlations:
 
     min wᵀCw + ρ·Σₖ Cₖₖwₖ²,    Σw = 1,    w ≥ 0.
 
-Correlations of few errors tell little: as long as only n errors are known, fewer than the memory M of the mixture, ρ is
-larger by M/n, up to 2.
+Correlations of few errors are unreliable: as long as only n errors are known, fewer than the memory M of the mixture, ρ
+is multiplied by M/n, up to ρ = 2.
 
 Members with the same errors do not count twice, a member that fails loses its weight within seconds, and because
 weights lie between zero and one, the mixture is never much worse than its best member.
 
-Members may begin to forecast at different times. One that joins is taken for a near copy of the best one so far, and
-what is known of all counts less from then on, so that its own errors decide soon. The same holds for a channel that was
-not observed for long, because it was lost or has jumped: which members were good before tells little of what follows.
+Members may begin to forecast at different times. One that joins is treated as a near copy of the best one so far, and
+all earlier errors count less from then on, so that its own errors soon determine its weight. The same holds for a
+channel that was not observed for long, because it was lost or has jumped: which members were good before says little
+about what follows.
 """
 
 from __future__ import annotations
@@ -163,8 +164,8 @@ class Mixture(Combination):
         counts.
     farthest
         Longest displacement that a member may forecast as long as fewer than `memory` errors are known, in multiples of
-        the range of the signal so far; None for any. Errors that would keep a member from forecasting longer ones have
-        not matured then.
+        the range of the signal so far; None for any. The errors that would reduce the weight of a member with longer
+        ones have not matured by then.
     learn_first
         Weigh the members by the errors of the newest sample before answering. By default the answer comes first.
 

@@ -21,7 +21,7 @@ _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 
 @dataclass
 class Development(Chart):
-    """Where the development of orientations has arrived, per channel.
+    """Current state of the development of orientations, per channel.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Progress of a run: how many samples it has dealt with, for a display in another thread."""
+"""Progress of a run: how many samples it has processed, for a display in another thread."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ All members forecast displacements with one scale per channel, so that a rotatio
 rotating inputs and targets. Five answer within the first seconds:
 
 - the last position;
-- the velocity, followed as far as it has proved to lead;
+- the velocity, extrapolated with coefficients that are learnt from earlier displacements;
 - a bank of Kalman filters for constant acceleration;
 - linear prediction of each channel from its own past, over few and over many samples, by recursive least squares.
 
@@ -14,10 +14,10 @@ The others begin once the scales of the signal are known:
 - random quaternion neurons with a refitted readout;
 - a kernel ridge regression over a short past, and the mean of what followed similar moments, over a long one.
 
-Orientations and poses have two more, linear prediction in the frame of the body, which takes how a body turns into
-account for how it moves, and the other way round. Of poses, each of the other learners forecasts positions and
-orientations apart, because where one tells nothing of the other it only disturbs. The random neurons, which gain most
-where it does, forecast them together as well.
+Orientations and poses have two more, linear prediction in the frame of the body, which uses the rotation of a body to
+forecast its translation, and vice versa. For poses, each of the other learners forecasts positions and orientations
+separately, because an input that is unrelated to the target makes forecasts worse. The random neurons, which gain most
+from related ones, also forecast them together.
 
 A mixture weighs them by their recent matured errors. docs/recommended.md describes how they were chosen.
 

@@ -20,17 +20,17 @@ class RigidBodyState(LinearState):
 
 
 class RigidBody(AdaptiveLinear):
-    """Forecast how bodies move and turn, seen from the bodies themselves, by linear regression that forgets.
+    """Forecast how bodies move and turn, in the frame of the bodies, by linear regression with forgetting.
 
     A hand that holds a tool pushes, pulls and tilts it about axes that turn with the tool. What is linear in the frame
-    of the body is not linear in the room, and how it moves tells how it will turn, and the other way round. So with
-    R the orientation of the newest sample, positions x and coordinates y of orientations (see `quatcast.Orientation`),
+    of the body is not linear in the room, and its translation helps to predict its rotation, and vice versa. So with R
+    the orientation of the newest sample, positions x and coordinates y of orientations (see `quatcast.Orientation`),
     the input and the target of `AdaptiveLinear` become
 
         φ = (Rᵀ(x(t−k) − x(t)), Rᵀ(x(t) − x̄), y(t−k) − y(t), R),    d = (Rᵀ(x(t+h) − x(t)), y(t+h) − y(t)),
 
-    with x̄ the running mean of the positions. R is a part of the input because the next motion depends on how the body
-    stands in the room.
+    with x̄ the running mean of the positions. R is a part of the input because the next motion depends on the
+    orientation of the body in the room.
 
     The caller passes the orientations to `orient` before each `forecast`; before the first call R is the identity.
 

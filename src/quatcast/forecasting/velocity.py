@@ -1,4 +1,4 @@
-"""Forecasts by velocity: none, as it is, or followed as far as it has proved to lead."""
+"""Forecasts by velocity: zero, constant, or damped by coefficients that are learnt."""
 
 from __future__ import annotations
 
@@ -155,16 +155,16 @@ class ConstantVelocity(MotionForecaster):
 
 @dataclass
 class DampedVelocityState(VelocityState):
-    """The last samples, and how far velocities lead."""
+    """The last samples, and the coefficients of the velocities."""
 
     extrapolation: Extrapolation
 
 
 class DampedVelocity(MotionForecaster):
-    """Follow the velocity as far as it has proved to lead: x̂(t+h) = x(t) + Σᵢ bᵢ(h)·vᵢ(t).
+    """Extrapolate the velocity with learnt coefficients: x̂(t+h) = x(t) + Σᵢ bᵢ(h)·vᵢ(t).
 
     The velocities are slopes over one or several spans: v₁ is the first, and the other vᵢ are its differences from
-    those over the other spans, which tell of the acceleration. The coefficients b are fitted to the displacements that
+    those over the other spans, which indicate the acceleration. The coefficients b are fitted to the displacements that
     have matured, as `Extrapolation` describes; they begin with half of what a constant velocity would give. With one
     span, b(h) is h for a constant velocity and 0 for a signal that does not continue as it moves.
 

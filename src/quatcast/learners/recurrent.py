@@ -89,7 +89,7 @@ class RNN(GradientLearner):
     tol
         Relative tolerance: the walk ends when λ has decayed to this fraction.
     max_depth
-        Number of past steps that are kept; `Step.truncated` tells when they did not suffice.
+        Number of past steps that are kept; `Step.truncated` is True if they did not suffice.
     replay
         Settings of the replays after each sample, see `quatcast.engine.replay`; None for no replay, as published.
     device

@@ -1,4 +1,4 @@
-"""What others count for the service, as metrics that are published once per second."""
+"""Totals of the source, the sinks and the grid, published as metrics once per second."""
 
 from __future__ import annotations
 

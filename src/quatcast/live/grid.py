@@ -226,7 +226,8 @@ class Grid(State):
     def time_of(self, frame: Frame) -> float | None:
         """Return the time of a frame on the clock that the grid follows, or None if the frame does not have it.
 
-        A time of which the numbers of the machine cannot hold a part of a period is none: the grid would not advance.
+        A time too large for floating-point numbers to resolve a part of a period is not used: the grid would not
+        advance.
         """
         if self.base == "received":
             return frame.received

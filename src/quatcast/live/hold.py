@@ -1,4 +1,4 @@
-"""The forecast that is sent while no samples come: a hold without positions."""
+"""The forecast that is sent while no samples arrive: a hold without positions."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class Metrics:
             series.setdefault(key, Histogram()).add(seconds)
 
     def ready(self, is_ready: bool, why: str = "") -> None:
-        """Say whether the service is ready to forecast, and why not."""
+        """Set whether the service is ready to forecast, and why not."""
         self.is_ready, self.why = is_ready, "" if is_ready else why
 
     def value(self, name: str, **labels: object) -> float:

@@ -104,7 +104,7 @@ class Turns:
         return cls(int(descriptor), int(turns))
 
     def environment(self) -> dict[str, str]:
-        """Return the variable that tells a worker of these turns."""
+        """Return the environment variable that passes these turns to a worker."""
         return {TURNS_VARIABLE: f"{self.descriptor}:{self.turns}"}
 
     def take(self) -> bool:

@@ -27,8 +27,8 @@ def is_loopback(host: str) -> bool:
 def is_own_name(header: str, host: str, names: Iterable[str] = ()) -> bool:
     """Tell whether a header Host names a machine that listens on an address.
 
-    Besides names that are known, an address in numbers does where other machines may connect: only a name can be made
-    to point here, by somebody else's name server (DNS rebinding).
+    Besides known names, a numeric address is accepted where other machines may connect: only a name can be made to
+    point here by a foreign name server (DNS rebinding).
 
     Examples
     --------

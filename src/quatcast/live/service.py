@@ -3,7 +3,7 @@
     source → journal → clock and grid → forecast → sinks, view → learn → checkpoint
 
 A frame is journalled before anything is made of it, and its forecast leaves before anything is learnt from it. The
-service has its own clock: if no sample comes, it says hold.
+service has its own clock: if no sample arrives, it sends hold.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class Service:
         return fit
 
     def now(self) -> float:
-        """Return the time; where it is made up, the time of the newest frame and what has passed since."""
+        """Return the time; if the source is not in real time, that of the newest frame plus the time since then."""
         return now() if self.source.realtime else self._virtual + time.monotonic() - self._heard_at
 
     async def _take(self, frame: Frame) -> None:

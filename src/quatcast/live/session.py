@@ -6,7 +6,7 @@
       checkpoint-000000000812.quatcast  the state after frame 812
       lock                              held by the process that writes
 
-What a session has computed is the newest checkpoint that can be read, and the frames of the journal after it.
+The state of a session follows from the newest checkpoint that can be read and the frames of the journal after it.
 """
 
 from __future__ import annotations
@@ -122,7 +122,8 @@ def checkpoints(folder: Path) -> list[tuple[int, Path]]:
 class Session:
     """The folder of one stream while it is written.
 
-    Nothing that happens to the folder while the stream runs raises an error: trouble is told, and the stream goes on.
+    Nothing that happens to the folder while the stream runs raises an error: problems are reported, and the stream goes
+    on.
 
     Parameters
     ----------

@@ -216,7 +216,7 @@ def _read_frames(folder: Path, summary: SessionSummary) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class Truth:
-    """How forecasts are compared with what came: a horizon in samples, and the space of the samples."""
+    """How forecasts are compared with later samples: a horizon in samples, and the space of the samples."""
 
     steps: float
     space: Space

@@ -35,7 +35,7 @@ def notify(text: str) -> bool:
 
 
 async def signs_of_life() -> None:
-    """Tell the service manager that the loop still runs, if it wants to know."""
+    """Notify the service manager that the loop still runs, if it expects this."""
     interval = watchdog_interval()
     while interval:
         notify("WATCHDOG=1")

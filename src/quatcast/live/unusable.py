@@ -1,4 +1,4 @@
-"""Samples that arrive and cannot be used: for the service they are silence, whose reason they are."""
+"""Samples that arrive and cannot be used: the service treats them as silence and gives them as the reason."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Unusable:
         self.end()
 
     def refuse(self, frame: Frame, space: str) -> str:
-        """Take note of a sample that does not fit the space, and return what to tell: of the first one only."""
+        """Take note of a sample that does not fit the space, and return what to report, for the first one only."""
         self._note(expected(space, frame.values.shape[1]))
         self.refused += 1
         return f"{self._words}; such samples are refused and counted" if self.refused == 1 else ""
 
     def drop(self, frame: Frame, why: str, shape: tuple[int, ...]) -> str:
-        """Take note of a sample that the grid drops, and return what to tell: of the first of another shape only."""
+        """Take note of a sample that the grid drops; return what to report, for the first one of another shape only."""
         if why != "shape":
             self._note(f"samples are dropped ({why})")
             return ""

@@ -19,7 +19,7 @@ RETURN = 5.0
 
 @dataclass
 class Companions(State):
-    """Running mean m and covariance S of all channels' positions and displacements, and what some tell of the others.
+    """Running mean m and covariance S of all channels' positions and displacements, to infer lost channels.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Companions(State):
         self.S = (1 - share) * (self.S + share * (deviation[:, None] * deviation))
 
     def infer(self, position: Floats, past: Floats, observed: Bools, rate: float) -> tuple[Floats, Floats]:
-        """Return where those channels are likely to be that are not observed, and how little that explains.
+        """Return the likely positions of the channels that are not observed, and what these leave unexplained.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Companions(State):
         past
             (…, channels, dimensions), samples before it, the newest last, at least lag + 1.
         observed
-            (channels,), which channels are.
+            (channels,), which channels are observed.
         rate
             Sampling rate in Hz.
 

@@ -1,8 +1,8 @@
 """The gate: missing and implausible samples are replaced before a forecaster sees them, channel by channel.
 
 Each channel has a one-step forecast of its own, and a sample too far from it is rejected. The replacement is based on
-the channels that are good: markers on one body move together, and the positions of two of them determine that of the
-third for seconds, without the drift of a forecast that is fed with its own forecasts.
+the accepted channels: markers on one body move together, and the positions of two of them determine that of the third
+for seconds, without the drift of a forecast that is fed with its own forecasts.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ class Gate(Checkpointable):
         x̂(t) = c(t) + ρ(x̂(t−1) − c(t−1)):
 
     it starts where the channel was last seen, moves as the other channels suggest, and approaches the position that
-    they suggest within seconds. By itself a channel continues smoothly from its one-step forecast to where the
-    forecaster has said that it will be, and from there to what the forecaster says then. All of these are weighted by
-    the errors that they are likely to have: those of recent forecasts, and what the other channels do not explain of
-    the displacements of this one. If no channel is observed, or the covariance is not known well yet, the channel
-    continues by itself. Without a forecaster its displacement decays, and counts in the first samples of a gap only.
+    they suggest within seconds. By itself a channel continues smoothly from its one-step forecast to the position that
+    was forecast for it, and from there to the position that is forecast next. All of these are weighted by the errors
+    that they are likely to have: those of recent forecasts, and what the other channels do not explain of the
+    displacements of this one. If no channel is observed, or the covariance is not known well yet, the channel continues
+    by itself. Without a forecaster its displacement decays, and counts in the first samples of a gap only.
 
     The first five samples of a channel are accepted if they are finite. A channel that has not been seen yet is set to
     zero.
@@ -177,9 +177,9 @@ class Gate(Checkpointable):
     def judge(self, x: Floats, aim: Aim | None = None) -> Gated:
         """Judge the coordinates of a sample that has been checked, without known faults; `learn` learns from it.
 
-        `aim` tells where lost channels were forecast to be; without it their motion decays. Most samples hold no
-        surprise, and this is called for each: what only concerns missing, frozen or shifted channels is left out unless
-        there are some.
+        `aim` returns where lost channels were forecast to be; without it their motion decays. This is called for every
+        sample, and most are ordinary: work that only concerns missing, frozen or shifted channels is skipped if there
+        are none.
         """
         step, place = self._expect()
         state, shifts = self.state, self.state.shifts
@@ -233,7 +233,7 @@ class Gate(Checkpointable):
     def learn(self) -> None:
         """Learn from the newest sample, unless that is done, and expect the next one.
 
-        Nothing of this changes what was said of the newest sample: a forecast need not wait for it.
+        This does not change the result for the newest sample: a forecast need not wait for it.
         """
         if self.begun:
             self._expect()

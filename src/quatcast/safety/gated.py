@@ -1,4 +1,4 @@
-"""What the gate says of a sample, and what it learns from it."""
+"""The result of the gate for a sample, and what the gate learns from it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Gated:
 
 @dataclass
 class Lesson(State):
-    """What a sample teaches. Arrays have one entry per channel.
+    """What the gate learns from a sample. Arrays have one entry per channel.
 
     Attributes
     ----------

@@ -282,7 +282,7 @@ class Guarded(OnlineForecaster):
             self._next = self.state, self.mark()
 
     def get_ready(self) -> None:
-        """Let the forecaster get ready for the next sample; an error of it will come with that sample."""
+        """Let the forecaster get ready for the next sample; errors are ignored here and recur with that sample."""
         if self.begun:
             with one_thread(), np.errstate(all="ignore"), suppress(*FAILURES):
                 ready_with(self.forecaster)
@@ -301,7 +301,7 @@ class Guarded(OnlineForecaster):
     def run(self, positions: ArrayLike) -> GuardedForecasts:
         """Forecast a recording (T, channels, coordinates), NaN where missing: begin anew, then `update` row by row.
 
-        Forecasts are placed at the samples that they are for. A horizon that is no whole number of samples counts as
+        Forecasts are placed at the samples that they are for. A horizon that is not a whole number of samples counts as
         the next larger one here.
         """
         rows = as_recording(positions, finite=False)

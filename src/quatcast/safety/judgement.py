@@ -1,4 +1,4 @@
-"""The status of a forecast, judged from what the gate and earlier errors tell, and the reasons for it.
+"""The status of a forecast, determined from the gate and from earlier errors, and the reasons for it.
 
 docs/safety.md explains the rules and their constants for users.
 """

@@ -1,9 +1,9 @@
 """Forecasts as points of a space whose coordinates are not its points, such as orientations.
 
 Rotations about different axes do not commute, so that the distance of two orientations is not that of their
-coordinates: forecasts of a body that turns fast may be exact in coordinates and far off in truth. The radius is that of
-points, and so are the errors that it is computed from. Moments between horizons are interpolated in coordinates, which
-count full turns, and not between quaternions, which do not.
+coordinates: forecasts of a body that turns fast may be exact in coordinates and far from the true orientation. The
+radius is that of points, and so are the errors that it is computed from. Moments between horizons are interpolated in
+coordinates, which count full turns, and not between quaternions, which do not.
 """
 
 from __future__ import annotations

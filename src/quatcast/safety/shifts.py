@@ -1,4 +1,4 @@
-"""Shifts of a channel to a new place: which are believed, and the offset that absorbs them."""
+"""Shifts of a channel to a new place: which are accepted, and the offset that absorbs them."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Shifts(State):
         """Let channels that stay far outside their usual range continue there: their offset absorbs the distance.
 
         Returns which channels these are after `lasting` samples, and their distances, 0 for the others. A channel that
-        passes through its usual range again and again does not settle; `lately` tells of it.
+        passes through its usual range again and again does not settle; `lately` counts its samples.
         """
         if not some(outside):
             if self.lately.any():

@@ -94,8 +94,8 @@ class Forecast:
 
         Positions are interpolated by cubic polynomials through the newest sample and the horizons; the status is that
         of the next longer horizon. Radii are interpolated linearly; before the shortest horizon the radius is that of
-        the shortest one. Interpolation over a long time errs by itself: the radius contains the largest error between
-        the two horizons as well.
+        the shortest one. Interpolation over a long time has errors of its own: the radius contains the largest error
+        between the two horizons as well.
         """
         return self.path.forecast(float(seconds))
 

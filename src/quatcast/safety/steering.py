@@ -56,7 +56,7 @@ Aim = Callable[[Counts], Target]
 
 
 def damped(last: Floats, step: Floats, lost: Counts) -> Floats:
-    """Return where channels continue that were last observed `lost` samples before `last`: their step decays.
+    """Return the next positions of channels that were last observed `lost` samples before `last`: their step decays.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def damped(last: Floats, step: Floats, lost: Counts) -> Floats:
 
 
 def steered(last: Floats, step: Floats, target: Floats, left: Counts) -> Floats:
-    """Return where channels continue that are to be at a target (channels, dimensions) in `left` samples (channels,).
+    """Return the next positions of channels that reach a target (channels, dimensions) in `left` samples (channels,).
 
     The acceleration falls with the square of what is left: if the steps are s + a, s + a + a(1 − 1/n)², …, n of them
     cover n·s + a(n + 1)²/4. A path that is less smooth would disturb forecasts more than one that is less exact. But

@@ -119,11 +119,11 @@ class GuardState(ForecasterState):
     time: float = math.nan
 
     def aim(self, lost: Counts) -> Target:
-        """Return where rows are expected that were last observed `lost` samples before the newest one.
+        """Return the expected positions of rows that were last observed `lost` samples before the newest one.
 
         That is the forecast made at the last observed sample, for the first horizon that reaches beyond the newest
         sample. Beyond all horizons it is the longest one's, made whenever the one before it was reached; because it
-        was made from samples that were filled in, it is followed ever less.
+        was made from samples that were filled in, it is followed less and less.
         """
         horizons, recent = np.array([track.horizon for track in self.tracks]), self.between.recent
         which = np.minimum(np.searchsorted(horizons, lost, side="right"), len(horizons) - 1)

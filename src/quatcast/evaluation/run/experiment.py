@@ -121,8 +121,8 @@ def compare(
     progress
         Function that is called after every job.
     mixed
-        Whether to resume a store with results of other versions of quatcast, or of other code. Both are then told in
-        the report.
+        Whether to resume a store with results of other versions of quatcast, or of other code. The report then names
+        them.
 
     Returns
     -------

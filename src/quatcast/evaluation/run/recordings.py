@@ -41,7 +41,7 @@ def load(
     data_dir
         Folder of the files of a source; None for its default place, such as the cache of downloads.
     seconds
-        Length to which longer recordings are cut; 0 keeps them whole. A note of the recording tells its whole length.
+        Length to which longer recordings are cut; 0 keeps them whole. A note of the recording states its whole length.
     progress
         Whether to show the progress of a download on standard error.
     rates
@@ -143,7 +143,7 @@ def matches(pattern: str, file: str) -> bool:
 
 
 def parts(recording: Recording) -> list[Recording]:
-    """Return a recording as recordings of one unit each; their names tell the unit if there are several.
+    """Return a recording as recordings of one unit each; their names contain the unit if there are several.
 
     Poses become positions and orientations.
 

@@ -2,7 +2,7 @@
 
 A message is a header of 58 bytes and a body. All numbers are big-endian. Version 3 of the protocol has 2 in the
 header's version field, and its body is an extended header, the content, and metadata. The checks of `parse_header` come
-before anything is allocated for the body; those of `parse_body` come before anything in the body is believed.
+before anything is allocated for the body; those of `parse_body` come before anything in the body is used.
 
 References
 ----------

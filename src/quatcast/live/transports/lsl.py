@@ -1,7 +1,7 @@
 """Lab Streaming Layer: one vector of numbers per sample, with the channel metadata of motion capture.
 
 ``lsl://NAME`` as a source reads the stream of that name; as a sink it offers a stream of that name. The package pylsl
-comes with the extra `lsl`. liblsl listens on all network interfaces, whatever it is told, and has no authentication:
+comes with the extra `lsl`. liblsl listens on all network interfaces, whatever its settings, and has no authentication:
 everybody in the same network can read the forecasts, and offer samples under the same name. A warning says so.
 """
 

@@ -42,8 +42,8 @@ _TIMESPEC = struct.Struct("@qq")
 class UdpSource(TextSource):
     """Samples in datagrams.
 
-    The time of arrival is the one at which the system received the datagram, where the system tells it. So it contains
-    what a sample waits while the service computes. Everything that has arrived is read at once.
+    The time of arrival is the one at which the system received the datagram, where the system reports it. So it
+    contains what a sample waits while the service computes. Everything that has arrived is read at once.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _bound(family: int, address: Any) -> socket.socket:
 
 
 def arrival(told: Sequence[tuple[int, int, bytes]]) -> float:
-    """Return the time at which the system received a datagram, or the present if the system does not tell it.
+    """Return the time at which the system received a datagram, or the present time if the system does not report it.
 
     Examples
     --------

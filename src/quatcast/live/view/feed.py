@@ -99,7 +99,7 @@ class ViewFeed:
 
     `publish` and `tell` return at once, whatever the viewers do. Rows are sent at most `rate` times per second, those
     that arrive faster are thinned to that rate; the statistics use every forecast. Each viewer has a queue of bounded
-    length that drops the oldest messages and says so. Who joins late gets the last minutes at once.
+    length that drops the oldest messages and says so. A viewer who joins late receives the last minutes at once.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class ViewFeed:
     coverage
         Target coverage of the radius, which the page draws beside the coverage reached.
     space
-        Space of the stream, which tells whether its errors and radii are distances or angles.
+        Space of the stream, which determines whether its errors and radii are distances or angles.
 
     Examples
     --------

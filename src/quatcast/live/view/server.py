@@ -55,7 +55,7 @@ class View:
     feed
         What is shown.
     metrics
-        What ``/metrics`` and ``/readyz`` tell.
+        What ``/metrics`` and ``/readyz`` report.
     host, port
         Address to listen on; port 0 lets the system choose one.
     token

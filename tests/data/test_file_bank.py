@@ -182,3 +182,18 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "a.xdf").write_bytes(b"XDF:")
     with pytest.raises(ImportError, match=r"install quatcast\[xdf\]"):
         read(tmp_path / "a.xdf")
+
+
+@pytest.mark.parametrize("space", [None, "pose"])
+def test_four_zeros_are_an_orientation_that_was_lost(tmp_path: Path, space: str | None) -> None:
+    """A tracker writes them; files with more than 1 % of such rows could not be read as poses."""
+    rows = [(t, *position(t), *(quaternion(t) if k % 5 else (0, 0, 0, 0))) for k, t in enumerate(np.arange(40) / RATE)]
+    path = tmp_path / "lost.csv"
+    path.write_text("time,x,y,z,qw,qx,qy,qz\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    recording = read(path, space=space)
+    assert recording.space == "pose"
+    assert "q: 8 rows of four zeros count as missing" in recording.notes
+    lost = np.arange(40) % 5 == 0
+    np.testing.assert_array_equal(np.isnan(recording.positions[:, 0, 3:]).all(axis=1), lost)
+    assert np.isfinite(recording.positions[:, 0, :3]).all()
+    assert read(path, channels=["q"], space="vector").positions[0, 0].tolist() == [0.0] * 4

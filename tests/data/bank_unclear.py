@@ -41,6 +41,11 @@ UNCLEAR = [
         options={"space": "vector"},
     ),
     Unclear(
+        "words_in_the_first_row",
+        table("time,x,y,z", lambda t: xyz(t) if t else ("0", "LOST", "LOST", "LOST")),
+        ("line 2, column 2 (x): expected a finite number or an empty cell, got 'LOST'",),
+    ),
+    Unclear(
         "unknown_channel",
         table("time,hip.x,hip.y,hip.z", xyz),
         ("channels: expected some of hip", "'knee'"),

@@ -186,6 +186,7 @@ def _header(
         if len(cells) == width + 1 and not cells[-1].strip():
             cells = cells[:-1]
         if len(cells) == width:
+            _refuse_sample(path, above, style)
             return cells, units, "yes"
         if len(cells) > 1:
             raise ValueError(f"{path}, line {number}: expected {len(cells)} columns as in line {line}, got {width}")
@@ -198,6 +199,16 @@ def _header(
         if len(cells) == width:
             return cells, units, "comment"
     return [], units, "no"
+
+
+def _refuse_sample(path: Path, above: list[tuple[int, list[str]]], style: FileStyle) -> None:
+    """Refuse a last line above the numbers that is a sample with words, below a header as wide as itself."""
+    line, cells = above[-1]
+    names = next((header for _, header in above[:-1] if len(header) == len(cells)), None)
+    if names is None or not _is_data(cells[:1], style) or any(_is_data([name], style) for name in names):
+        return
+    for i, cell in enumerate(cells[1:], start=1):
+        number_in(path, line, i, cell, clean(names[i].strip()), comma=style.decimal == ",")
 
 
 def _are_units(cells: list[str]) -> bool:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from network import made_forecast, same
 
+from quatcast.data.recording import AXES
 from quatcast.live.frames import Frame, FrameError, PathPoint
 from quatcast.live.messages import (
     MAX_MESSAGE,
@@ -212,6 +213,7 @@ def test_lines_of_numbers_survive(values: np.ndarray, time: float) -> None:
 def test_header_names() -> None:
     assert header_names(["t", "a.x", "a.y", "a.z", "b_x", "b_y", "b_z"], 3) == ("a", "b")
     assert header_names(["t", "a.x", "b.y", "a.z"], 3) == ()
+    assert header_names(["t", *(f"{n}.{axis}" for n in "ab" for axis in AXES[7])], 7) == ("a", "b")
     assert header_names(["t", "a.x", "a.y", "a.z", "a.x", "a.y", "a.z"], 3) == ()
 
 

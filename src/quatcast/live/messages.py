@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -351,6 +352,8 @@ def header_names(cells: Sequence[str], dimensions: int) -> tuple[str, ...]:
     groups = [columns[at : at + dimensions] for at in range(0, len(columns), dimensions)]
     names = []
     for group in groups:
+        if dimensions == 7:  # tool.qw is a coordinate of tool
+            group = [re.sub(r"([._ ])q(?=[wxyz]$)", r"\1", column) for column in group]
         prefixes = {column[:-2] if column[-2:-1] in "._ " else "" for column in group}
         names.append(prefixes.pop() if len(prefixes) == 1 else "")
     return usable_names(names)

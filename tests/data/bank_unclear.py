@@ -35,6 +35,17 @@ UNCLEAR = [
         ("hip (position); imu.q (orientation)", "--channels 'hip'", "--space position"),
     ),
     Unclear(
+        "vectors_of_different_length",
+        table("time,p.x,p.y,p.z,q.w,q.x,q.y,q.z", lambda t: (*xyz(t), *quaternion(t))),
+        ("p (3-D vector); q (4-D vector); choose them, for example channels=['p'] (--channels 'p')",),
+        options={"space": "vector"},
+    ),
+    Unclear(
+        "words_in_the_first_row",
+        table("time,x,y,z", lambda t: xyz(t) if t else ("0", "LOST", "LOST", "LOST")),
+        ("line 2, column 2 (x): expected a finite number or an empty cell, got 'LOST'",),
+    ),
+    Unclear(
         "unknown_channel",
         table("time,hip.x,hip.y,hip.z", xyz),
         ("channels: expected some of hip", "'knee'"),

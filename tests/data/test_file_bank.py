@@ -182,3 +182,43 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "a.xdf").write_bytes(b"XDF:")
     with pytest.raises(ImportError, match=r"install quatcast\[xdf\]"):
         read(tmp_path / "a.xdf")
+
+
+@pytest.mark.parametrize("space", [None, "pose"])
+def test_four_zeros_are_an_orientation_that_was_lost(tmp_path: Path, space: str | None) -> None:
+    """A tracker writes them; files with more than 1 % of such rows could not be read as poses."""
+    rows = [(t, *position(t), *(quaternion(t) if k % 5 else (0, 0, 0, 0))) for k, t in enumerate(np.arange(40) / RATE)]
+    path = tmp_path / "lost.csv"
+    path.write_text("time,x,y,z,qw,qx,qy,qz\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    recording = read(path, space=space)
+    assert recording.space == "pose"
+    assert "q: 8 rows of four zeros count as missing" in recording.notes
+    lost = np.arange(40) % 5 == 0
+    np.testing.assert_array_equal(np.isnan(recording.positions[:, 0, 3:]).all(axis=1), lost)
+    assert np.isfinite(recording.positions[:, 0, :3]).all()
+    assert read(path, channels=["q"], space="vector").positions[0, 0].tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize("word", ["", "nan", "NA", "N/A", "#N/A", "null", "None", "-", "--"])
+def test_missing_values_in_the_first_rows(tmp_path: Path, word: str) -> None:
+    """A row that begins a file and has a word for missing values was taken for the header."""
+    rows = [f"{k / 10},{word},{word},{word}" if k < 2 else f"{k / 10},1,2,{k}" for k in range(30)]
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join(["time,x,y,z", *rows]))
+    recording = read(path)
+    assert (recording.positions.shape, recording.notes) == ((30, 1, 3), ())
+    np.testing.assert_array_equal(np.isnan(recording.positions).all(axis=(1, 2)), np.arange(30) < 2)
+
+
+@pytest.mark.parametrize("word", ["nan", "NA", "N/A", "#N/A", "null"])
+def test_missing_values_in_the_first_row_without_a_time(tmp_path: Path, word: str) -> None:
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join(["x,y,z", f"{word},{word},{word}", "1,2,3", "4,5,6"]))
+    assert np.isnan(read(path, rate=10.0).positions).all(axis=(1, 2)).tolist() == [True, False, False]
+
+
+def test_a_row_that_begins_with_a_missing_value_of_excel_is_no_comment(tmp_path: Path) -> None:
+    """It was left out, so that all later samples came one too early."""
+    path = tmp_path / "gap.csv"
+    path.write_text("\n".join(["x,y,z", "1,2,3", "#N/A,#N/A,#N/A", "# calibrated", "4,5,6"]))
+    assert np.isnan(read(path, rate=10.0).positions).all(axis=(1, 2)).tolist() == [False, True, False]

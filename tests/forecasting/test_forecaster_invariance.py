@@ -1,4 +1,4 @@
-"""What turning, moving and stretching space does to forecasts."""
+"""What turning, moving and stretching space, and other types of numbers, do to forecasts."""
 
 import numpy as np
 import pytest
@@ -50,3 +50,17 @@ def test_full_quaternions_are_forecast():
     # In every run, because a learning rate at which runs are chaotic would make a test of one run a matter of rounding.
     error, still = (x - forecasts)[:, 500:], (x[4:] - x[:-4])[496:]
     assert np.all(np.sqrt(np.mean(error**2, axis=1)) < 0.75 * np.sqrt(np.mean(still**2, axis=0)))
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int16, ">f8"])
+def test_forecasts_do_not_depend_on_the_type_of_the_numbers(breathing, kind):
+    """Single and half precision printed the warning that something overflows."""
+    x = np.round(breathing)  # exact in all types
+    settings = {"horizon": 4, "lags": 3, "train": 60}
+    expected = Forecaster(RLS(), **settings).run(x).positions
+    forecaster = Forecaster(RLS(), **settings)
+    np.testing.assert_array_equal(forecaster.run(x.astype(kind)).positions, expected)
+    u, d = x[0, 0].astype(kind), x[1, 0].astype(kind)
+    assert RLS().update(u, d).prediction.dtype == np.float64
+    with pytest.raises(ValueError, match=r"sample: expected finite values, but sample\[0, 1\] is nan"):
+        forecaster.update(np.array([[0.0, np.nan, 0.0]] * 3, dtype=np.float32))

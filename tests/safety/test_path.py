@@ -61,7 +61,7 @@ def test_a_curve_is_interpolated_smoothly():
     assert abs(after - just) < 1e-5
 
 
-@pytest.mark.parametrize("seconds", [0.0, -0.1, 1.001, np.nan, np.inf])
+@pytest.mark.parametrize("seconds", [0.0, -0.1, 1.001, np.nan, np.inf, None, "0.5", True, [0.2]])
 def test_other_times_are_refused(seconds):
     made = path().forecast(0.2)
     with pytest.raises(ValueError, match="seconds: expected a time above 0 and at most 1 s, got"):

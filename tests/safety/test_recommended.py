@@ -165,6 +165,7 @@ def test_saving_changes_nothing_and_a_file_of_something_else_is_told(halves, tmp
         ({"rate": "10"}, "rate: expected a positive sampling rate in Hz, got '10'"),
         ({"names": "abc"}, "names: expected a list of different names, got 'abc'"),
         ({"names": ["a", "a"]}, "names: expected a list of different names"),
+        ({"names": [1, 2, 3]}, r"names: expected a list of different names, got \[1, 2, 3\]"),
         ({"horizon": []}, r"horizon: .*\[\]"),
         ({"horizon": [0.5, -1.0]}, r"horizon: .*\[0.5, -1.0\]"),
         ({"space": "circle"}, "space: .*circle"),

@@ -111,12 +111,18 @@ def _kinds(tracks: list[Track]) -> list[list[Track]]:
 
 
 def _mixed(contents: Contents, kinds: list[list[Track]]) -> ValueError:
-    parts = [f"{', '.join(t.name for t in kind[:6])}{' …' * (len(kind) > 6)} ({kind[0].space})" for kind in kinds]
+    spaces = [kind[0].space for kind in kinds]
+    words = [f"{kind[0].values.shape[1]}-D vector" if kind[0].space == "vector" else kind[0].space for kind in kinds]
+    parts = [
+        f"{', '.join(t.name for t in kind[:6])}{' …' * (len(kind) > 6)} ({word})"
+        for kind, word in zip(kinds, words, strict=True)
+    ]
     first = ",".join(track.name for track in kinds[0][:6])
+    # Everything can be read as a vector, so that this is no choice.
+    other = "" if spaces[0] == "vector" else f", or give the kind, space={spaces[0]!r} (--space {spaces[0]})"
     return ValueError(
         f"{contents.path}: expected channels of one kind, got {'; '.join(parts)}; choose them, for example "
-        f"channels={first.split(',')} (--channels {first!r}), or give the kind, space={kinds[0][0].space!r} "
-        f"(--space {kinds[0][0].space})"
+        f"channels={first.split(',')} (--channels {first!r}){other}"
     )
 
 

@@ -341,6 +341,7 @@ class Learner(Checkpointable, ABC):
 
 def check_finite(name: str, array: NDArray[Any]) -> None:
     """Raise a ValueError that names the first entry that is not finite, or too large to be squared."""
+    array = np.asarray(array, dtype=np.float64)  # the limit is infinite in single precision
     flat = array.reshape(-1)
     # A small sum of squares is sufficient, and several times faster than checking every entry.
     if np.vdot(flat, flat) < LARGEST_INPUT**2:

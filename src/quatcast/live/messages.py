@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from quatcast.basics.typing import Floats
+from quatcast.data.headers import find_groups
 from quatcast.live.checks import add_check, remove_check
 from quatcast.live.fields import (
     MAX_CHANNELS,
     MAX_DIMENSIONS,
+    MAX_NAME,
     check_time,
     fail,
     read_flags,
@@ -349,6 +352,27 @@ def header_names(cells: Sequence[str], dimensions: int) -> tuple[str, ...]:
     groups = [columns[at : at + dimensions] for at in range(0, len(columns), dimensions)]
     names = []
     for group in groups:
+        if dimensions == 7:  # tool.qw is a coordinate of tool
+            group = [re.sub(r"([._ ])q(?=[wxyz]$)", r"\1", column) for column in group]
         prefixes = {column[:-2] if column[-2:-1] in "._ " else "" for column in group}
         names.append(prefixes.pop() if len(prefixes) == 1 else "")
     return usable_names(names)
+
+
+def header_is_ordered(cells: Sequence[str], dimensions: int) -> bool:
+    """Tell whether the coordinates that a header names are where lines of numbers have them.
+
+    Examples
+    --------
+    >>> header_is_ordered(["time", "x", "y", "z"], 3), header_is_ordered(["x", "y", "z", "time"], 3)
+    (True, False)
+    >>> header_is_ordered(["time", "x", "y", "z", "qx", "qy", "qz", "qw"], 7)
+    False
+    """
+    timed = dimensions > 1 and len(cells) % dimensions == 1
+    names = [cell if len(cell) <= MAX_NAME else "" for cell in cells]  # a long name of blanks would take seconds
+    for at in (group.at for group in find_groups(names) if dimensions >= 3):
+        start = 3 if dimensions == 7 and len(at) == 4 else 0
+        if at != tuple(range(at[0], at[0] + len(at))) or (at[0] - timed) % dimensions != start:
+            return False
+    return True

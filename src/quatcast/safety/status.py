@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quatcast.basics.annotations import is_number
 from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.between import interpolate, widened
@@ -97,6 +98,9 @@ class Forecast:
         the shortest one. Interpolation over a long time has errors of its own: the radius contains the largest error
         between the two horizons as well.
         """
+        if not is_number(seconds):
+            last = float(self.path.seconds[-1])
+            raise ValueError(f"seconds: expected a time above 0 and at most {last:g} s, got {seconds!r}")
         return self.path.forecast(float(seconds))
 
     def held(self, reason: str) -> Forecast:

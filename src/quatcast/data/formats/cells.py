@@ -75,7 +75,7 @@ def open_table(path: Path, encoding: str | None = None) -> Rows:
     above: list[tuple[int, list[str]]] = []
     comment: tuple[int, str] | None = None
     for number, line in lines_of(path, encoding):
-        if line.lstrip().startswith(COMMENTS):
+        if _is_comment(line):
             comment = (number, line.strip())
             continue
         if not line.strip():
@@ -186,6 +186,7 @@ def _header(
         if len(cells) == width + 1 and not cells[-1].strip():
             cells = cells[:-1]
         if len(cells) == width:
+            _refuse_sample(path, above, style)
             return cells, units, "yes"
         if len(cells) > 1:
             raise ValueError(f"{path}, line {number}: expected {len(cells)} columns as in line {line}, got {width}")
@@ -200,23 +201,41 @@ def _header(
     return [], units, "no"
 
 
+def _refuse_sample(path: Path, above: list[tuple[int, list[str]]], style: FileStyle) -> None:
+    """Refuse a last line above the numbers that is a sample with words, below a header as wide as itself."""
+    line, cells = above[-1]
+    names = next((header for _, header in above[:-1] if len(header) == len(cells)), None)
+    if names is None or not _is_data(cells[:1], style) or any(_is_data([name], style) for name in names):
+        return
+    for i, cell in enumerate(cells[1:], start=1):
+        number_in(path, line, i, cell, clean(names[i].strip()), comma=style.decimal == ",")
+
+
 def _are_units(cells: list[str]) -> bool:
     return all(cell.strip().strip("[]()").lower() in UNITS for cell in cells) and any(cell.strip() for cell in cells)
 
 
 def _is_data(cells: list[str], style: FileStyle) -> bool:
-    """Tell whether at least half of the cells of a line are numbers or times."""
-    filled = [cell.strip() for cell in cells if cell.strip()]
+    """Tell whether at least half of the cells of a line that are not missing are numbers or times."""
+    filled = [cell.strip() for cell in cells if cell.strip().lower() not in MISSING]
+    if not filled:  # dashes may also be units, or a line below the header
+        return any(cell.strip().lower() not in (*OTHER_UNITS, "--") for cell in cells)
     plain = [cell.replace(",", ".") if style.decimal == "," else cell for cell in filled]
     good = sum(is_time_cell(cell) or as_number(number) is not None for cell, number in zip(filled, plain, strict=True))
-    return bool(filled) and 2 * good >= len(filled)
+    return 2 * good >= len(filled)
+
+
+def _is_comment(line: str) -> bool:
+    """Tell whether a line is a comment; one that begins with #N/A, a missing value, is not."""
+    text = line.lstrip()
+    return text.startswith(COMMENTS) and not text.lower().startswith("#n/a")
 
 
 def _sample(path: Path, encoding: str | None) -> list[str]:
     """Return the first lines that are neither blank nor comments."""
     found: list[str] = []
     for _, line in lines_of(path, encoding):
-        if line.strip() and not line.lstrip().startswith(COMMENTS):
+        if line.strip() and not _is_comment(line):
             found.append(line)
             if len(found) == SAMPLE:
                 break
@@ -264,7 +283,7 @@ def _cells(path: Path, table: Rows) -> Iterator[tuple[int, list[str]]]:
 
     def rows() -> Iterator[Line]:
         for number, line in lines_of(path, table.encoding):
-            if number >= table.start and line.strip() and not line.startswith(COMMENTS):
+            if number >= table.start and line.strip() and not _is_comment(line):
                 last[0] = number
                 yield number, line
 

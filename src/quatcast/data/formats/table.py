@@ -149,20 +149,29 @@ def _given(path: Path, names: Sequence[str], options: Options) -> list[Group]:
         name, listed = (name.strip(), listed) if equals else ("", word)
         columns = [part.strip() for part in listed.split(",") if part.strip()]
         at = [_index(path, names, column, "columns") for column in columns]
-        width = len(at) if equals and len(at) in (3, 4) else size
+        width = len(at) if equals and len(at) in (3, 4, 7) else size
         if not at or len(at) % width or (equals and len(at) != width):
             raise ValueError(
                 f"columns: expected {width} columns per channel, got {len(at)} in {word!r}; give NAME=COLUMN,COLUMN,… "
-                "once per channel, or the number of dimensions, 3 or 4"
+                "once per channel, with 7 columns for a pose, or the number of dimensions, 3 or 4"
             )
         for i in range(0, len(at), width):
             part = at[i : i + width]
-            found = find_groups([names[k] for k in part])
-            complete = len(found) == 1 and len(found[0].at) == width
-            stored = tuple(part[k] for k in found[0].at) if complete else tuple(part)
-            known = replace(found[0], at=stored, name=name or found[0].name) if complete else None
-            groups.append(known or Group(name, stored, part=name or None))
+            if width == 7:
+                pose = name or f"pose{i // width + 1}" * (len(at) > width)
+                position, turn = _described(names, part[:3], pose), _described(names, part[3:], f"{pose} q".strip())
+                groups += [replace(position, part=pose), replace(turn, quaternion=True, part=pose)]
+            else:
+                groups.append(_described(names, part, name))
     return groups
+
+
+def _described(names: Sequence[str], columns: list[int], name: str) -> Group:
+    """Return a channel of some columns, in the order that their names say, or else in the order given."""
+    found = find_groups([names[k] for k in columns])
+    if len(found) == 1 and len(found[0].at) == len(columns):
+        return replace(found[0], at=tuple(columns[k] for k in found[0].at), name=name or found[0].name)
+    return Group(name, tuple(columns), part=name or None)
 
 
 def _distinct(names: Sequence[str], groups: list[Group], time: int | None) -> list[Group]:
@@ -282,7 +291,12 @@ def _track(path: Path, group: Group, values: Floats, rows: Rows, options: Option
         raise ValueError(f"{path}: expected one unit per channel, got {', '.join(sorted(found))} in {listed}")
     space = "vector" if group.sensor else "position"
     if len(group.at) == 4:
-        space = _kind(name or "channel", group, values, options, notes)
+        # Trackers write four zeros for an orientation that they have lost.
+        lost = np.all(values == 0.0, axis=1) & (group.quaternion or options.space in ("orientation", "pose"))
+        space = _kind(name or "channel", group, values[~lost], options, notes)
+        if space == "orientation" and lost.any():
+            notes.append(f"{name or 'channel'}: {counted(int(lost.sum()), 'row')} of four zeros count as missing")
+            values = np.where(lost[:, None], np.nan, values)
     unit = "" if space == "orientation" else next(iter(found)) if len(found) == 1 else ""
     header = () if not any(names[i] for i in group.at) else tuple(names[i] for i in group.at)
     part = group.part if space in ("orientation", "position") else None
@@ -300,7 +314,7 @@ def _kind(name: str, group: Group, values: Floats, options: Options, notes: list
             f"{norms.max():.3g}; leave it out, or give space='vector' (--space vector)"
         )
     if is_unit and not group.quaternion and options.space is None:
-        notes.append(f"{name}: unit quaternions, read as orientations (--space vector reads a 4-D signal)")
+        notes.append(f"{name}: unit quaternions w, x, y, z, read as orientations (--space vector reads a 4-D signal)")
     if not is_unit and group.quaternion and len(norms):
         notes.append(
             f"{name}: read as a 4-D signal, not as orientations, because the norms are {norms.min():.3g} to "

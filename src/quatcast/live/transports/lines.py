@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from quatcast.basics.escaping import one_line
+from quatcast.data.recording import AXES
 from quatcast.live.checks import remove_check
 from quatcast.live.coordinates import allowed, expected
 from quatcast.live.frames import ChecksumError, Frame, FrameError
-from quatcast.live.messages import header_names, parse_sample, split_cells
+from quatcast.live.messages import header_is_ordered, header_names, parse_sample, split_cells
 from quatcast.live.settings import LiveSettings
 from quatcast.live.transports.base import Source
 from quatcast.live.transports.endpoint import Endpoint
@@ -157,6 +158,7 @@ class LineReader:
     rules: LineRules
     names: tuple[str, ...] = ()
     _begun: bool = field(default=False, repr=False)
+    _disordered: str = field(default="", repr=False)
 
     def read(self, line: bytes, received: float) -> Frame | None:
         """Return the frame of a line; None for a blank line, a header or a line that is refused."""
@@ -174,8 +176,12 @@ class LineReader:
             self.refuse("checksum", str(error))
             return None
         except FrameError as error:
-            if not (first and self._read_header(line if content is None else content)):
+            is_expected = first or bool(self._disordered)
+            if not (is_expected and self._read_header(line if content is None else content)):
                 self.refuse("malformed", str(error))
+            return None
+        if self._disordered and not line.startswith(b"{"):
+            self.refuse("coordinates", self._disordered)
             return None
         if not self.rules.admit(frame.stream):
             self.refuse("stream", f"stream: expected {self.rules.stream!r}, got {frame.stream!r}")
@@ -194,7 +200,7 @@ class LineReader:
 
     def _read_header(self, line: bytes) -> bool:
         """Take the names of the channels from a header; return whether the line is one."""
-        text = line.decode(errors="replace")
+        text = line.decode(errors="replace").removeprefix("\ufeff")
         cells = split_cells(text)
         if (
             text.lstrip().startswith("{")
@@ -203,6 +209,13 @@ class LineReader:
         ):
             return False
         self.names = header_names(cells, self.rules.coordinates)
+        self._disordered = ""
+        if not header_is_ordered(cells, self.rules.coordinates):
+            order = ", ".join(AXES.get(self.rules.coordinates, ("all coordinates",)))
+            self._disordered = (
+                f"header: expected the time or nothing, then {order} per channel, got {text[:80]}; send the columns in "
+                "this order, or JSON"
+            )
         return True
 
 

@@ -157,20 +157,6 @@ def test_expand_is_adjoint_to_apply(algebra, runs):
 
 @pytest.mark.parametrize("runs", [(), (3,)], ids=str)
 @pytest.mark.parametrize("algebra", ALGEBRAS, ids=repr)
-def test_matrix_multiplies_flattened_vectors_and_fold_is_its_adjoint(algebra, runs):
-    """matrix(W) vec(v) = vec(W ⊗ v), and ⟨matrix(W), F⟩ = ⟨W, fold(F)⟩."""
-    rng = np.random.default_rng(6)
-    d, q, m = algebra.dimension, 3, 5
-    W, v = rng.standard_normal((*runs, d * q, m)), rng.standard_normal((*runs, d, m))
-    F = rng.standard_normal((*runs, d * q, d * m))
-    flat = (algebra.matrix(W) @ v.reshape(*runs, d * m, 1)).reshape(*runs, d, q)
-    np.testing.assert_allclose(flat, algebra.apply(W, v), rtol=0, atol=1e-13)
-    left, right = (np.sum(x * y, axis=(-1, -2)) for x, y in ((algebra.matrix(W), F), (W, algebra.fold(F))))
-    np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("runs", [(), (3,)], ids=str)
-@pytest.mark.parametrize("algebra", ALGEBRAS, ids=repr)
 def test_pack_stacks_components_and_unpack_undoes_it(algebra, runs):
     rng = np.random.default_rng(4)
     d, q, m = algebra.dimension, 3, 5

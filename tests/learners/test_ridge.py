@@ -7,6 +7,7 @@ import pytest
 import quaternion as nq
 
 from quatcast import QELM, Ridge
+from quatcast.learners import ridge
 from quatcast.testing import fingerprint
 
 PENALTY, M, P, UNITS = 2.5, 3, 2, 4
@@ -315,3 +316,24 @@ def test_a_burst_of_large_inputs_does_not_spoil_small_ones(scale, atol):
     weight, bias = least_squares(U, D, 30.0)
     found = [learner.predict(u) for u in U[-100:]]
     np.testing.assert_allclose(found, U[-100:] @ weight + bias, atol=atol * np.abs(D[-100:]).max())
+
+
+def test_memory_that_is_provided_in_advance_is_used_and_changes_no_bit():
+    plain, provided = (QELM(units=UNITS, refit=4, seeds=[0, 1]) for _ in range(2))
+    provided._provide(M, P)
+    room = provided._room
+    for u, d in zip(*quaternion_samples(60), strict=True):
+        np.testing.assert_array_equal(provided.update(u, d).prediction, plain.update(u, d).prediction)
+    one, other = provided.state.inverse
+    assert all(np.shares_memory(memory, room) for run in (one, other) for memory in (run.matrix, run.after))
+    assert not np.shares_memory(one.matrix, other.matrix)
+
+
+def test_memory_is_provided_a_page_at_a_time_and_only_if_it_is_not_huge():
+    learner = QELM(units=300, refit=4)
+    for _ in range(2):
+        learner._provide(M, P)
+        assert not learner._room[: learner._written].any()
+    assert learner._written == 2 * ridge.PAGE < learner._room.size
+    learner._provide(10_000, P)
+    assert learner._room.size == 3 * (4 * (M + 300) + 1) ** 2

@@ -114,38 +114,14 @@ class Algebra:
         xp = namespace(like)
         return lambda delta: xp.reshape(M @ delta, shape)
 
-    def matrix(self, W: Array) -> Array:
-        """Return the real matrix (…, d·q, d·m) that maps the flattened v to the flattened W ⊗ v.
+    def blocks(self, like: Array) -> Array:
+        """Return the matrix B[γ·d + β, α] = T[α, β, γ], with the library, type and device of `like`.
 
-        For quaternions it has four times as many entries as the stacked W, but its product needs no `mix`. It is the
-        faster form if one W is multiplied by many v.
+        Its product with the components α of w gives the blocks (γ, β) of the real matrix that multiplies by w.
         """
-        d, (*front, rows, m) = self.dimension, W.shape
-        if d == 1:
-            return W
-        q, n = rows // d, len(front)
-        blocks = reshape(self._blocks(W) @ reshape(W, (*front, d, q * m)), (*front, d, d, q, m))
-        return reshape(_swap_middle(blocks, n), (*front, d * q, d * m))
-
-    def fold(self, F: Array) -> Array:
-        """Convert a derivative (…, d·q, d·m) with respect to `matrix(W)` to one (…, d·q, m) with respect to W."""
-        d, (*front, rows, columns) = self.dimension, F.shape
-        if d == 1:
-            return F
-        q, m, n = rows // d, columns // d, len(front)
-        blocks = _swap_middle(reshape(F, (*front, d, q, d, m)), n)
-        return reshape(self._blocks(F).T @ reshape(blocks, (*front, d * d, q * m)), (*front, rows, m))
-
-    def _blocks(self, like: Array) -> Array:
-        """Return the matrix B[γ·d + β, α] = T[α, β, γ], with the library, type and device of `like`."""
         M, _ = self.mixing(like)
         d = self.dimension
         return reshape(namespace(like).permute_dims(reshape(M, (d, d, d)), (2, 0, 1)), (d * d, d))
-
-
-def _swap_middle(x: Array, n: int) -> Array:
-    """Swap the axes n + 1 and n + 2 of an array with n + 4 axes."""
-    return namespace(x).permute_dims(x, (*range(n), n, n + 2, n + 1, n + 3))
 
 
 def _table(rows: list[str]) -> Floats:

@@ -218,13 +218,11 @@ class RealForm:
     """
 
     def __init__(self, algebra: Algebra, layout: Layout, parameters: Array) -> None:
-        xp, d, (runs, _, size) = namespace(parameters), algebra.dimension, parameters.shape
+        d, (runs, _, size) = algebra.dimension, parameters.shape
         self._layout, self._parameters = layout, parameters
-        # T[α, β, γ] as a matrix of rows (γ, β) and columns α.
-        table = reshape(algebra.mixing(parameters)[0], (d, d, d))
-        self._table = reshape(xp.permute_dims(table, (2, 0, 1)), (d * d, d))
+        self._table = algebra.blocks(parameters)
         self._blocks = reshape(self._table @ parameters, (runs, d, d, size))
-        self._by_blocks = xp.empty_like(self._blocks)
+        self._by_blocks = namespace(parameters).empty_like(self._blocks)
 
     def matrix(self, k: int, first: int = 0) -> Array:
         """Return the real matrix (runs, d·q, (d − first)·m) of a parameter, without `first` components of v."""

@@ -170,6 +170,7 @@ class Forecaster(OnlineForecaster):
             return
         self._fit()
         if isinstance(self.state, Collecting):
+            self.learner._provide(*self._sizes(self.state.shape))
             return
         if self.state.waiting:
             self._catch_up(limit)
@@ -249,19 +250,21 @@ class Forecaster(OnlineForecaster):
         if isinstance(self.state, Collecting) and len(self.state.samples) >= self.train:
             self._track(self.state.samples.positions[: self.train], self.state.samples)
 
+    def _sizes(self, shape: tuple[int, int]) -> tuple[int, int]:
+        """Return the numbers of inputs and outputs of the learner for samples of a shape."""
+        count = shape[0] * (shape[1] if self.learner.algebra.dimension == 1 else 1)
+        return count * len(self.delays), count * len(horizons_of(self))
+
     def _none_waiting(self) -> Waiting:
         return Waiting(2 * self.train + 1)
 
     def _track(self, training: Floats, waiting: Waiting) -> None:
         """Fit the scaling to training samples and begin to track the signal."""
-        algebra = self.learner.algebra
-        channels, dimensions = training.shape[1:]
-        count = channels * (dimensions if algebra.dimension == 1 else 1)
-        horizons = horizons_of(self)
-        self.learner.begin(count * len(self.delays), count * len(horizons))
+        algebra, (channels, dimensions) = self.learner.algebra, training.shape[1:]
+        self.learner.begin(*self._sizes((channels, dimensions)))
         self.state = Tracking(
             shape=(channels, dimensions),
-            embedding=Embedding.fit(training, self.delays, horizons, self.target, self.scale_by, algebra),
+            embedding=Embedding.fit(training, self.delays, horizons_of(self), self.target, self.scale_by, algebra),
             waiting=waiting,
             line=SlidingWindow(self.delays[0] + 1),
             inputs=deque(maxlen=self.horizon + 1),

@@ -275,6 +275,13 @@ class Learner(Checkpointable, ABC):
         """
         return self._update(u, d, observed)
 
+    def _provide(self, n_inputs: int, n_outputs: int) -> None:
+        """Provide a part of the memory that a learner of this size will need; by default nothing.
+
+        A forecaster calls this at every sample as long as it collects samples. The first access to a page of memory
+        takes so long that a learner which accesses many of them at once makes a sample wait.
+        """
+
     def _foresee(self, inputs: list[Floats]) -> None:
         """Do in advance what `_predict` will do with these inputs and one more; by default nothing."""
 

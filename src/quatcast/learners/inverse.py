@@ -10,6 +10,9 @@ import numpy as np
 from quatcast.basics.typing import Floats
 from quatcast.checkpoint import State
 
+MATRICES = 3
+"""Number of matrices whose memory is used in turn: the present one, the next one, and one that a mark refers to."""
+
 
 @dataclass
 class Inverse(State):
@@ -52,7 +55,7 @@ class Inverse(State):
     marked: Floats = field(init=False)
     """`matrix` at the last mark. A step of a forecaster may contain several changes, which must not overwrite it."""
     spare: list[Floats] = field(init=False)
-    """Earlier matrices, whose memory is used again: fresh memory takes much longer to write to."""
+    """Earlier matrices, and memory in one dimension, to be used again: fresh memory takes much longer to write to."""
 
     def __post_init__(self) -> None:
         self.after, self.rows, self.marked, self.spare = self.matrix, 0, self.matrix, []
@@ -79,7 +82,8 @@ class Inverse(State):
         """Let P be `matrix`, or if that is empty a matrix with the given diagonal, and begin to change it."""
         n = minus.shape[-1]
         if matrix is not self.matrix:
-            self.spare, self.matrix = [self.matrix, *self.spare][:2], matrix
+            self.spare = [memory for memory in (self.matrix, *self.spare) if memory.size][:MATRICES]
+            self.matrix = matrix
         self.minus, self.plus = minus, np.zeros((0, n)) if plus is None else plus
         self.diagonal, self.rows = np.zeros(n) if diagonal is None else diagonal, 0
 
@@ -115,8 +119,10 @@ class Inverse(State):
 
     def _memory(self, n: int) -> Floats:
         """Return memory for a matrix, if possible that of an earlier one that no mark refers to."""
-        for i, earlier in enumerate(self.spare):
-            if len(earlier) == n and earlier is not self.matrix and earlier is not self.marked:
+        for i, memory in enumerate(self.spare):
+            if memory.ndim == 1 and memory.size >= n * n:
+                return self.spare.pop(i)[: n * n].reshape(n, n)
+            if len(memory) == n and memory is not self.matrix and memory is not self.marked:
                 return self.spare.pop(i)
         return np.empty((n, n))
 

@@ -97,8 +97,11 @@ class QELM(Ridge):
         """Number of parallel runs; None for a single run without a run axis."""
         return len(self._flat_seeds) if np.ndim(self.seeds) else None
 
+    def _width(self, n_inputs: int) -> int:
+        return 4 * (n_inputs + self.units) + 1
+
     def _begin(self, n_inputs: int, n_outputs: int) -> QELMState:
-        blank = self._blank(4 * (n_inputs + self.units) + 1, n_outputs)
+        blank = self._blank(self._width(n_inputs), n_outputs)
         return QELMState(n_inputs, n_outputs, **blank, loaded=[], checksum=_checksum(self._draw(n_inputs)))
 
     def _draw(self, n_inputs: int) -> list[Floats]:

@@ -14,7 +14,7 @@ from quatcast.basics.annotations import is_number, is_whole
 from quatcast.basics.typing import Floats
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
-from quatcast.learners.inverse import Inverse
+from quatcast.learners.inverse import MATRICES, Inverse
 
 LARGE = 1e12
 """Sum of the squares of all inputs, in multiples of the penalty, beyond which every fit solves the normal equations."""
@@ -22,6 +22,10 @@ ROUNDING = 1e-13
 """Smallest penalty in that case, relative to the sum of squares: a smaller one would be lost in rounding."""
 AT_ONCE = 15
 """Fewest samples of a part of a fit: fits to more are divided, so that no sample takes long."""
+PAGE = 2**18
+"""Numbers that are written at once to memory that is provided in advance: a large page of the system, 2 MiB."""
+LARGEST_ROOM = 2**25
+"""Most numbers that are provided in advance, 256 MiB."""
 
 
 @dataclass
@@ -122,6 +126,8 @@ class Ridge(Learner):
         if features is not None and not is_whole(features):
             raise ValueError(f"features: expected a positive whole number, or None, got {features!r}")
         self.regularization, self.refit, self.features = regularization, int(refit), features
+        # Memory for the matrices P of all runs, and how many numbers of it have been written to.
+        self._room, self._written = np.empty(0), 0
 
     def _interval(self, n: int) -> int:
         """Return the number of samples from one fit to the next for n features."""
@@ -183,19 +189,37 @@ class Ridge(Learner):
         numbers = u.reshape(-1, u.shape[-2] * u.shape[-1])
         return np.concatenate([numbers, np.ones((len(numbers), 1))], axis=1)
 
+    def _width(self, n_inputs: int) -> int:
+        """Return the number of features."""
+        return self.algebra.dimension * n_inputs + 1
+
     def _begin(self, n_inputs: int, n_outputs: int) -> RidgeState:
-        return RidgeState(n_inputs, n_outputs, **self._blank(self.algebra.dimension * n_inputs + 1, n_outputs))
+        return RidgeState(n_inputs, n_outputs, **self._blank(self._width(n_inputs), n_outputs))
+
+    def _provide(self, n_inputs: int, n_outputs: int) -> None:
+        size = MATRICES * len(self._flat_seeds) * self._width(n_inputs) ** 2
+        if size > LARGEST_ROOM:
+            return
+        if len(self._room) != size:
+            self._room, self._written = np.empty(size), 0
+        self._room[self._written : self._written + PAGE] = 0.0
+        self._written += PAGE
 
     def _blank(self, n: int, n_outputs: int) -> dict[str, Any]:
         """Fields of the initial state for n features."""
         runs, width = len(self._flat_seeds), self.algebra.dimension * n_outputs
         zeros, interval = [np.zeros((n, width))] * runs, self._interval(n)
         parts = self._parts
+        inverse = [Inverse.of(np.zeros((0, 0)), pieces=max(1, interval // parts - 1)) for _ in range(runs)]
+        room, self._room = self._room, np.empty(0)
+        if room.size == MATRICES * runs * n * n:
+            for one, memory in zip(inverse, room.reshape(runs, MATRICES, n * n), strict=True):
+                one.spare = list(memory)
         return {
             "theta": list(zeros),
             "fitted": list(zeros),
             "cross": list(zeros),
-            "inverse": [Inverse.of(np.zeros((0, 0)), pieces=max(1, interval // parts - 1)) for _ in range(runs)],
+            "inverse": inverse,
             "gram": [np.zeros((0, 0))] * runs,
             "size": [0.0] * runs,
             "silent": [n] * runs,

@@ -9,7 +9,7 @@ from quatcast import ConstantVelocity, DampedVelocity, Guarded, Status, recommen
 from quatcast.data import simulated
 from quatcast.forecasting.recipe import WARMUP
 from quatcast.safety.status import SEVERITY
-from quatcast.testing import smooth_positions
+from quatcast.testing import fingerprint, smooth_positions
 
 RATE, ERRORS = 10.0, 20
 WHEN = re.compile(r"ends in (\d+\.\d) s")
@@ -142,3 +142,12 @@ def test_the_time_stamp_of_the_last_sample_is_saved(tmp_path):
     forecaster.save(tmp_path / "guarded")
     made = Guarded.load(tmp_path / "guarded").update(NEXT[0], time=111.0)
     assert made.reason == "sample 1.1 s after the last one instead of 0.1 s"
+
+
+@pytest.mark.parametrize("time", ["a", "1.5", True, [1.0], np.datetime64("2026-01-01")])
+def test_a_time_that_is_no_number_is_named_and_changes_nothing(time):
+    forecaster = guarded()
+    before = fingerprint(forecaster)
+    with pytest.raises(ValueError, match="time: expected a number of seconds, or None, got"):
+        forecaster.update(NEXT[0], time=time)
+    assert fingerprint(forecaster) == before

@@ -5,7 +5,6 @@ docs/safety.md explains the rules and their constants for users.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -46,6 +45,7 @@ from quatcast.safety.status import (
     GuardedForecasts,
     Judged,
     Path,
+    as_time,
     degraded,
     placed,
     stray_time,
@@ -226,7 +226,7 @@ class Guarded(OnlineForecaster):
             for track, position, radius in zip(state.tracks, path, radii, strict=True)
         ]
         state.between.take(continued, path, gated.replaced)
-        last, state.time = state.time, math.nan if time is None else float(time)
+        last, state.time = state.time, as_time(time)
         stray = stray_time(last, state.time, self.rate)
         return self._answer(gated, origin, path, [degraded(one, stray) for one in judged] if stray else judged)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quatcast.basics.annotations import is_number
+from quatcast.basics.annotations import fits, is_number
 from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.between import interpolate, widened
@@ -240,6 +240,19 @@ def degraded(judged: Judged, why: str) -> Judged:
     """Add a reason; a status that was ok becomes degraded."""
     radius, status, reason = judged
     return radius, Status.DEGRADED if status == Status.OK else status, "; ".join(filter(None, (reason, why)))
+
+
+def as_time(time: float | None) -> float:
+    """Check the time stamp of a sample in seconds; NaN if there is none.
+
+    Examples
+    --------
+    >>> as_time(4), as_time(None)
+    (4.0, nan)
+    """
+    if not fits(time, float | None):
+        raise ValueError(f"time: expected a number of seconds, or None, got {time!r}")
+    return math.nan if time is None else float(time)
 
 
 def stray_time(before: float, now: float, rate: float) -> str:

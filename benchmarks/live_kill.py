@@ -28,6 +28,8 @@ from typing import Any
 
 from quatcast.live.journal import Reading, read_journal
 
+SHARE = 4.5
+"""Longest time from a start to a kill, in multiples of the time that a session without kills takes per kill."""
 COMPARED = ("p", "radius", "status", "reason", "filled", "sample")
 """Fields of a forecast that do not depend on when it was made."""
 
@@ -113,7 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--samples", type=int, default=12_000)
-    parser.add_argument("--longest", type=float, default=4.0, help="longest time from a start to the kill, in seconds")
+    parser.add_argument(
+        "--longest",
+        type=float,
+        help="longest time from a start to the kill, in seconds; by default so that the session lasts for all kills",
+    )
     parser.add_argument("--checkpoint", type=float, default=0.5, help="seconds between checkpoints")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
@@ -124,7 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         undisturbed = Run()
         undisturbed.start(command(f"simulated:?speed=0&seconds={options.samples / 10:g}", first, options.checkpoint))
         undisturbed.wait(None)
-        print(f"undisturbed: {len(undisturbed.sent)} forecasts in {time.monotonic() - began:.0f} s", flush=True)
+        seconds = time.monotonic() - began
+        options.longest = options.longest or SHARE * seconds / options.kills
+        print(f"undisturbed: {len(undisturbed.sent)} forecasts in {seconds:.0f} s", flush=True)
         return kill_and_compare(options, rng, undisturbed, first, second)
 
 

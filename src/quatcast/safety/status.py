@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quatcast.basics.annotations import fits, is_number
+from quatcast.basics.annotations import is_number
 from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.between import interpolate, widened
@@ -250,9 +251,11 @@ def as_time(time: float | None) -> float:
     >>> as_time(4), as_time(None)
     (4.0, nan)
     """
-    if not fits(time, float | None):
+    if time is None:
+        return math.nan
+    if isinstance(time, bool) or not isinstance(time, Real):
         raise ValueError(f"time: expected a number of seconds, or None, got {time!r}")
-    return math.nan if time is None else float(time)
+    return float(time)
 
 
 def stray_time(before: float, now: float, rate: float) -> str:

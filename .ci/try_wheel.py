@@ -16,7 +16,7 @@ import venv
 from pathlib import Path
 
 TESTS = [
-    "tests/algebra/test_packing.py",
+    "tests/checkpoint/test_packing.py",
     "tests/learners/test_learner_settings.py",
     "tests/safety/test_conformal.py",
     "tests/test_escaping.py",

@@ -68,7 +68,7 @@ def test_learners_forecast_as_before(breathing, case):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", REFERENCE["recommended"])
 def test_the_recommended_forecaster_forecasts_as_well_as_before(breathing, case, request):
-    """Within 2 %, because rounding errors grow in its networks and differ from machine to machine."""
+    """At most 2 % worse, because rounding errors grow in its networks and differ from machine to machine."""
     name, horizon = case.split(", ")
     source, _, number = name.partition(" ")
     if source == "extmarker":
@@ -76,4 +76,4 @@ def test_the_recommended_forecaster_forecasts_as_well_as_before(breathing, case,
     else:
         x = breathing
     forecasts = recommended(float(horizon.removesuffix(" s")), 10.0).run(x)
-    assert rmse((forecasts.positions - x)[SCORED:]) == pytest.approx(REFERENCE["recommended"][case], rel=0.02)
+    assert rmse((forecasts.positions - x)[SCORED:]) < 1.02 * REFERENCE["recommended"][case]

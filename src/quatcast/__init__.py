@@ -14,6 +14,7 @@ from quatcast.forecasting.contract import ForecasterState, Forecasts, OnlineFore
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.kalman import Kalman
 from quatcast.forecasting.linear import AdaptiveLinear
+from quatcast.forecasting.mean_position import MeanPosition
 from quatcast.forecasting.mixture import Mixture
 from quatcast.forecasting.rigid_body import RigidBody
 from quatcast.forecasting.spaces import Orientation, Pose, Position, Space, Vector, find_space
@@ -104,6 +105,7 @@ __all__ = [
     "LocalAverage",
     "Loss",
     "LossResult",
+    "MeanPosition",
     "Mixture",
     "OnlineForecaster",
     "Optimizer",

@@ -42,7 +42,7 @@ def test_the_first_forecast_is_the_sample_and_the_second_is_finite(make):
     assert ((share > 1.0) & (share < 3.6)).all()
 
 
-@pytest.mark.parametrize("make", [DampedVelocity, Kalman], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [ConstantVelocity, DampedVelocity, Kalman], ids=lambda make: make.__name__)
 def test_several_horizons_are_learnt_as_each_alone(make):
     together, alone = make(7, horizons=(1, 3, 7)), [make(h) for h in (1, 3, 7)]
     for sample in smooth_positions(60):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quatcast import ConstantVelocity, DampedVelocity, Guarded, Status, recommended
-from quatcast.data import simulated
+from quatcast.data import extmarker, simulated
 from quatcast.forecasting.recipe import WARMUP
 from quatcast.safety.status import SEVERITY
 from quatcast.testing import fingerprint, smooth_positions
@@ -74,6 +74,16 @@ def test_early_forecasts_beat_the_plainest_ones(first):
         others = (still, ConstantVelocity(h).run(x).positions)
         error, *simple = (np.sqrt(np.mean((f - x)[part] ** 2)) for f in (forecasts, *others))
         assert error < min(simple)
+
+
+@pytest.mark.parametrize("h", [10, 20])
+def test_early_forecasts_of_slow_irregular_motion_beat_the_plainest_ones(extmarker_folder, h):
+    """In the first half minute of recording 7, constant velocity is better than most members, 1 and 2 s ahead."""
+    x = extmarker(extmarker_folder)[6].positions[:350]
+    made = recommended(h / RATE, RATE).run(x).positions
+    still = np.concatenate([x[:h], x[:-h]])
+    error, *simple = (np.sqrt(np.mean((f - x)[50:] ** 2)) for f in (made, still, ConstantVelocity(h).run(x).positions))
+    assert error < min(simple)
 
 
 def test_a_recording_of_a_few_samples_is_forecast():

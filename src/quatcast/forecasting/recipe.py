@@ -1,12 +1,12 @@
 """The members of the recommended forecaster: one set of rules for every recording, rate and horizon.
 
 All members forecast displacements with one scale per channel, so that a rotation of space has little effect beyond
-rotating inputs and targets. Five answer within the first seconds:
+rotating inputs and targets. Eight answer within the first seconds:
 
-- the last position;
-- the velocity, extrapolated with coefficients that are learnt from earlier displacements;
+- the last position, and after ten seconds the mean position;
+- the velocity, as it is, and extrapolated with coefficients that are learnt from earlier displacements;
 - a bank of Kalman filters for constant acceleration;
-- linear prediction of each channel from its own past, over few and over many samples, by recursive least squares.
+- linear prediction of each channel from its own past, over 3, 12 and 48 samples, by recursive least squares.
 
 The others begin once the scales of the signal are known:
 
@@ -37,9 +37,10 @@ from quatcast.forecasting.contract import OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.kalman import Kalman
 from quatcast.forecasting.linear import AdaptiveLinear
+from quatcast.forecasting.mean_position import MeanPosition
 from quatcast.forecasting.mixture import Mixture
 from quatcast.forecasting.rigid_body import RigidBody
-from quatcast.forecasting.velocity import DampedVelocity, LastPosition
+from quatcast.forecasting.velocity import ConstantVelocity, DampedVelocity, LastPosition
 from quatcast.learners import QELM, QRNN, KernelRidge, Learner, LocalAverage
 from quatcast.learners.losses import MCC
 from quatcast.learners.optimizers import Adam
@@ -72,6 +73,8 @@ GAP = 5.0
 """Seconds without a channel, lost or after a jump, after which its earlier errors count for little."""
 FARTHEST = 1.0
 """Longest displacement while few errors are known, in multiples of the range of the signal so far."""
+MEAN = (10.0, 20.0)
+"""Seconds before the mean position is a forecast, and seconds after which a sample counts 1/e in it."""
 LONG = (0, 1, 2, 3, 4, 5, 8, 12, 18, 26, 36, 46)
 """Delays in ticks over almost five seconds, which is more than a breath."""
 
@@ -102,9 +105,9 @@ def experts(
     Examples
     --------
     >>> len(experts(horizon=5, rate=10.0).members)
-    9
-    >>> len(experts(horizon=5, rate=50.0, space="pose").members)
     12
+    >>> len(experts(horizon=5, rate=50.0, space="pose").members)
+    15
     """
     ahead = tuple(sorted(horizons or (horizon,)))
     second = max(1, round(rate))
@@ -152,10 +155,14 @@ def experts(
     ]
     if space == "pose":
         learners = [*(Apart([one.clone(), one.clone()]) for one in learners), neurons]
+    first, mean = (max(10, round(seconds * rate)) for seconds in MEAN)
     members = [
         LastPosition(horizon, horizons=horizons),
+        MeanPosition(horizon, memory=mean, first=first, horizons=horizons),
+        ConstantVelocity(horizon, horizons=horizons),
         DampedVelocity(horizon, (1, 2, 4, 8, 16), horizons=horizons),
         Kalman(horizon, "acceleration", follow=True, horizons=horizons),
+        AdaptiveLinear(horizon, 3, memory=600, horizons=horizons),
         AdaptiveLinear(horizon, 12, memory=600, horizons=horizons),
         AdaptiveLinear(horizon, 48, memory=2000, regularization=0.1, horizons=horizons),
         *learners,

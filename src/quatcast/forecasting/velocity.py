@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from quatcast.basics.annotations import is_number, is_whole
 from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, horizons_of
-from quatcast.forecasting.extrapolation import Extrapolation, as_horizon, as_horizons
+from quatcast.forecasting.extrapolation import Extrapolation, as_horizons
 
 
 class MotionForecaster(OnlineForecaster):
@@ -119,6 +119,8 @@ class ConstantVelocity(MotionForecaster):
     span
         Number of samples over which the velocity is estimated: v is the slope of the straight line through the last
         span + 1 samples. With 1 it is the last displacement; more samples suppress noise and react later.
+    horizons
+        Several horizons to forecast, `horizon` the longest of them; by default that one alone.
 
     Examples
     --------
@@ -129,8 +131,9 @@ class ConstantVelocity(MotionForecaster):
 
     state: VelocityState
 
-    def __init__(self, horizon: int, span: int = 1) -> None:
-        self.horizon = as_horizon(horizon)
+    def __init__(self, horizon: int, span: int = 1, *, horizons: Sequence[int] | None = None) -> None:
+        as_horizons(horizon, horizons)
+        self.horizon, self.horizons = int(horizon), horizons
         if not is_whole(span):
             raise ValueError(f"span: expected a positive whole number of samples, got {span!r}")
         self.span = int(span)

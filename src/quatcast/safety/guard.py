@@ -143,8 +143,6 @@ class Guarded(OnlineForecaster):
         self._before: Any = None
         self._next: Any = None
 
-    # The online contract.
-
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin anew with gate and forecaster, for samples of a shape (channels, dimensions)."""
         self._space.check(shape)
@@ -201,7 +199,11 @@ class Guarded(OnlineForecaster):
         x = as_sample(sample, finite=False)
         if observed is not None:
             x = np.where(as_observed(observed, len(x))[:, None], x, np.nan)
+        begun = self.begun
         self._ready(x.shape)
+        if not begun:
+            # A forecaster that fails at the first sample goes back to where it has just begun.
+            before = (*before[:-1], mark_of(self.forecaster))
         state = self.state
         x = self.gate.without_known_faults(x, self.space)
         coordinates = self._space.to_coordinates(state.chart, x)
@@ -341,8 +343,6 @@ class Guarded(OnlineForecaster):
         super().rewind(own)
         self.gate.rewind(gate)
         rewind_to(self.forecaster, forecaster)
-
-    # What a new sample tells.
 
     def _ask(self, gated: Gated, continued: Floats, origin: Floats, before: Any) -> tuple[Floats, str]:
         """Return the forecaster's path (horizons, rows, dimensions), NaN where it is not usable, and what went wrong.

@@ -56,6 +56,9 @@ def test_missing_samples_are_allowed_and_survive_pickling():
         ({"positions": np.full((5, 2, 3), "a", dtype=object)}, "positions: expected real numbers"),
         ({"units": "mm"}, "units: expected a list of texts, got the text 'mm'"),
         ({"channels": "ab"}, "channels: expected a list of texts, got the text 'ab'"),
+        ({"channels": (1, 2)}, r"channels: expected a list of texts, got \(1, 2\)"),
+        ({"units": (None, "mm")}, r"units: expected a list of texts, got \(None, 'mm'\)"),
+        ({"group": None}, "group: expected a text, got None"),
         ({"channels": ("a",)}, "channels: expected 2 different names, got"),
         ({"channels": ("a", "a")}, "channels: expected 2 different names, got"),
     ],
@@ -64,6 +67,11 @@ def test_malformed_arguments_are_named(change, words):
     with pytest.raises(ValueError, match=words) as caught:
         Recording(**GOOD | change)
     assert str(caught.value).startswith("recording 'r': ")
+
+
+def test_a_name_must_be_a_text():
+    with pytest.raises(ValueError, match="recording 7: name: expected a text, got 7"):
+        Recording(**GOOD | {"name": 7})
 
 
 def test_infinity_is_refused_with_its_position():

@@ -151,9 +151,14 @@ class Recording:
         if positions.ndim != 3 or positions.shape[2] not in sizes or 0 in positions.shape:
             expected = " or ".join(map(str, sizes))
             raise self._error(f"positions: expected shape (samples, channels, {expected}), got {positions.shape}")
+        for argument in ("name", "group"):
+            if not isinstance(given := getattr(self, argument), str):
+                raise self._error(f"{argument}: expected a text, got {given!r}")
         for argument in ("channels", "units", "columns"):
             if isinstance(given := getattr(self, argument), str):
                 raise self._error(f"{argument}: expected a list of texts, got the text {given!r}")
+            if not all(isinstance(text, str) for text in given):
+                raise self._error(f"{argument}: expected a list of texts, got {given!r}")
         count, axes = positions.shape[1], AXES[positions.shape[2]]
         channels = tuple(self.channels) or tuple(f"channel{i + 1}" for i in range(count))
         units = tuple(self.units) or ("",) * count

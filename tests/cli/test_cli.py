@@ -14,6 +14,7 @@ from walks import walk
 from quatcast import __version__
 from quatcast.cli import run
 from quatcast.cli.compare import format_estimate
+from quatcast.cli.terminal import print_table
 from quatcast.data import read_csv, simulated, write_csv
 from quatcast.evaluation import Store
 from quatcast.evaluation.metrics import Estimate
@@ -310,3 +311,16 @@ def test_output_fits_any_encoding(encoding: str, folder: Path) -> None:
         command = [sys.executable, "-m", "quatcast", *arguments]
         done = subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
         assert (done.returncode, done.stderr) == (0, b""), arguments
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 120])
+def test_a_table_loses_nothing_on_a_narrow_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": str(width)}.items():
+        monkeypatch.setenv(name, value)
+    row = ["a recording of a name", "pose", "2220", "221.9", "57.14", "21.93 mm", "100.0%", "0.0%"]
+    print_table("Recordings", ["name", "kind", *"abcdef"], [row], words=2)
+    shown = capsys.readouterr().out
+    assert all(cell in shown for cell in row)
+    assert ("┃" in shown) == (width == 120)

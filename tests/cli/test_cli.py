@@ -260,6 +260,16 @@ def test_data_commands(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "hip" in out
 
 
+def test_a_coordinate_that_was_never_seen_is_shown_without_a_warning(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("lost.csv").write_text("time,a.x,a.y,a.z\n0.0,1,,2\n0.1,2,,7\n", encoding="utf-8")
+    assert run(["data", "show", "lost.csv"]) == 0
+    out, err = capfd.readouterr()
+    assert out.splitlines()[-2].split()[-2] == "5"
+    assert not err
+
+
 @pytest.mark.parametrize(("benchmark", "stores"), [("lockout", 1), ("rounding", 2)])
 def test_benchmarks_take_folders_and_name_what_is_missing(benchmark: str, stores: int, folder: Path) -> None:
     Store("here/results.sqlite", create=True).close()

@@ -259,9 +259,11 @@ def _times(
     if time is None:
         return None, rows.style
     name = rows.names[time]
+    known, given = UNIT_WORDS.get(rows.units[time].lower()) or time_unit(name), options.time_unit
+    if given and known and given != known:
+        raise ValueError(f"time_unit: {path.name} says that {name!r} is in {known}, got {given}; leave it out")
     try:
-        unit = options.time_unit or UNIT_WORDS.get(rows.units[time].lower())
-        column = convert(rows.times, name if rows.has_header else "", unit, rows.style)
+        column = convert(rows.times, name if rows.has_header else "", given or known, rows.style)
     except ValueError as error:
         message, row = error.args
         if row is None:

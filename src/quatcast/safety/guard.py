@@ -126,7 +126,7 @@ class Guarded(OnlineForecaster):
         if not isinstance(self.gate, Gate):
             raise ValueError(f"gate: expected a Gate, or None, got {gate!r}")
         if isinstance(names, str) or (names is not None and len({n for n in names if isinstance(n, str)}) < len(names)):
-            raise ValueError(f"names: expected a list of different names, got {names!r}")
+            raise ValueError(f"names: expected a list of different texts, got {names!r}")
         self.names = None if names is None else tuple(names)
         self.space, self._space, self._unit = space, find_space(space, rate), UNIT_QUATERNIONS.get(space)
         whole = [h / rate for h in horizons_of(forecaster)]

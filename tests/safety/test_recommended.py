@@ -179,6 +179,15 @@ def test_bad_arguments_are_named(arguments, message):
         recommended(**({"horizon": 0.5, "rate": 10.0} | arguments))
 
 
+def test_forecasters_that_are_given_one_gate_do_not_disturb_each_other():
+    x, known = simulated(seconds=20)[1].positions, gate.Gate(10.0, sentinels=[9999])
+    here, there = (recommended(0.5, 10.0, gate=known) for _ in range(2))
+    for row in x[:-1]:
+        here.update(row)
+        there.update(row + 300.0)
+    assert here.update(x[-1] + 60.0).replaced.all()
+
+
 def test_the_wrong_number_of_names_is_told():
     with pytest.raises(ValueError, match=r"sample: expected 2 channels \(belly, chest\), got 3"):
         recommended(0.5, 10.0, names=("belly", "chest")).update(np.zeros((3, 3)))

@@ -35,7 +35,7 @@ from quatcast.forecasting.progress import counted
 from quatcast.forecasting.spaces import find_space
 from quatcast.safety.between import Between, Distances
 from quatcast.safety.channels import some
-from quatcast.safety.gate import Gate
+from quatcast.safety.gate import Gate, gate_for
 from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import RECENT
 from quatcast.safety.points import Curve, Points
@@ -75,7 +75,7 @@ class Guarded(OnlineForecaster):
     rate
         Sampling rate in Hz.
     gate
-        A `Gate`; by default one with its usual settings.
+        A `Gate` for the same rate; by default one with its usual settings.
     level
         Target coverage of the radius.
     names
@@ -122,9 +122,7 @@ class Guarded(OnlineForecaster):
             raise ValueError(f"level: expected a probability between 0 and 1, got {level!r}")
         self.forecaster, self.rate, self.level = forecaster, rate, level
         self.horizon = forecaster.horizon
-        self.gate = Gate(rate) if gate is None else gate
-        if not isinstance(self.gate, Gate):
-            raise ValueError(f"gate: expected a Gate, or None, got {gate!r}")
+        self.gate = gate_for(rate, gate)
         if isinstance(names, str) or (names is not None and len({n for n in names if isinstance(n, str)}) < len(names)):
             raise ValueError(f"names: expected a list of different texts, got {names!r}")
         self.names = None if names is None else tuple(names)
@@ -201,9 +199,8 @@ class Guarded(OnlineForecaster):
             x = np.where(as_observed(observed, len(x))[:, None], x, np.nan)
         begun = self.begun
         self._ready(x.shape)
-        if not begun:
-            # A forecaster that fails at the first sample goes back to where it has just begun.
-            before = (*before[:-1], mark_of(self.forecaster))
+        # A forecaster that fails at the first sample goes back to where it has just begun.
+        before = before if begun else (*before[:-1], mark_of(self.forecaster))
         state = self.state
         x = self.gate.without_known_faults(x, self.space)
         coordinates = self._space.to_coordinates(state.chart, x)

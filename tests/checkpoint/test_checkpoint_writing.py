@@ -103,3 +103,8 @@ def test_a_folder_that_does_not_exist_is_named(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(FileNotFoundError, match=r"taken: there is no such folder"):
         Holder(3).save(tmp_path / "taken" / "file")
+
+
+def test_a_folder_in_place_of_a_file_is_named(tmp_path):
+    with pytest.raises(IsADirectoryError, match=r"^[^']*: is a folder, not a file$"):
+        Holder(3).save(tmp_path)

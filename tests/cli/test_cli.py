@@ -14,6 +14,7 @@ from walks import walk
 from quatcast import __version__
 from quatcast.cli import run
 from quatcast.cli.compare import format_estimate
+from quatcast.cli.terminal import print_table
 from quatcast.data import read_csv, simulated, write_csv
 from quatcast.evaluation import Store
 from quatcast.evaluation.metrics import Estimate
@@ -259,6 +260,16 @@ def test_data_commands(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "hip" in out
 
 
+def test_a_coordinate_that_was_never_seen_is_shown_without_a_warning(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("lost.csv").write_text("time,a.x,a.y,a.z\n0.0,1,,2\n0.1,2,,7\n", encoding="utf-8")
+    assert run(["data", "show", "lost.csv"]) == 0
+    out, err = capfd.readouterr()
+    assert out.splitlines()[-2].split()[-2] == "5"
+    assert not err
+
+
 @pytest.mark.parametrize(("benchmark", "stores"), [("lockout", 1), ("rounding", 2)])
 def test_benchmarks_take_folders_and_name_what_is_missing(benchmark: str, stores: int, folder: Path) -> None:
     Store("here/results.sqlite", create=True).close()
@@ -310,3 +321,16 @@ def test_output_fits_any_encoding(encoding: str, folder: Path) -> None:
         command = [sys.executable, "-m", "quatcast", *arguments]
         done = subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
         assert (done.returncode, done.stderr) == (0, b""), arguments
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 120])
+def test_a_table_loses_nothing_on_a_narrow_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": str(width)}.items():
+        monkeypatch.setenv(name, value)
+    row = ["a recording of a name", "pose", "2220", "221.9", "57.14", "21.93 mm", "100.0%", "0.0%"]
+    print_table("Recordings", ["name", "kind", *"abcdef"], [row], words=2)
+    shown = capsys.readouterr().out
+    assert all(cell in shown for cell in row)
+    assert ("┃" in shown) == (width == 120)

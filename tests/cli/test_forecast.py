@@ -386,3 +386,5 @@ def test_a_channel_without_a_single_sample_is_said(folder: Path, capfd: pytest.C
     (folder / "half.csv").write_text(f"time,a_x,a_y,a_z,b_x,b_y,b_z\n{rows}\n")
     run(["forecast", str(folder / "half.csv"), "--out", str(folder), *QUICK])
     assert "note: no sample of b has all its coordinates: nothing can be forecast of it" in capfd.readouterr().err
+    assert run(["forecast", "half.csv", "--channels", "b", *QUICK]) == 2
+    assert "recording 'half': expected samples with all coordinates, got none\n" in capfd.readouterr().err

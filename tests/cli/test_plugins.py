@@ -163,6 +163,12 @@ def test_a_module_may_be_named_and_used_by_forecast_and_data(
             "from quatcast.evaluation import *\nregister_predictor(Predictor('LMS', 'Not it', lambda batch: None))\n",
             "module 'quatcast.evaluation.builtin' has already registered a predictor 'LMS'",
         ),
+        ("deep.py", "def read():\n    return {}['a']\n\nread()\n", "(KeyError: 'a', line 2 of deep.py)"),
+        (
+            "spaced.py",
+            "from quatcast.evaluation import Predictor\nPredictor('a b', 'A name of two words', print)\n",
+            "got 'a b', line 2 of spaced.py)",
+        ),
     ],
 )
 def test_a_plugin_that_cannot_be_imported_is_one_line(

@@ -12,6 +12,7 @@ UNCLEAR = [
         ("got 2 (x1, y1)", "--columns a=x1,x2,y1"),
     ),
     Unclear("names_without_axes", table("time,foo,bar,baz", xyz), ("--columns foo,bar,baz",)),
+    Unclear("names_with_blanks", table("time,to (a),to (b),up", xyz), ("(--columns 'to (a),to (b),up')",)),
     Unclear(
         "time_unit_unknown",
         table("Timestamp,x,y,z", lambda t: (1000 * t, *position(t))),
@@ -117,7 +118,7 @@ UNCLEAR = [
     Unclear(
         "euler_angles",
         table("time,head_roll,head_pitch,head_yaw", xyz),
-        ("Euler angles (head_roll, head_pitch, head_yaw)", "not read", "qw, qx, qy, qz", "--columns 'head_roll,"),
+        ("Euler angles (head_roll, head_pitch, head_yaw)", "not read", "qw, qx, qy, qz", "--columns head_roll,"),
     ),
     Unclear(
         "long_table",

@@ -196,6 +196,14 @@ def test_arguments_of_the_wrong_kind_are_refused(options, message, tmp_path):
         read(path, **options)
 
 
+@pytest.mark.parametrize("header", ["time [s],x,y,z", "t_s,x,y,z", "seconds,x,y,z", "time,x,y,z\ns,mm,mm,mm"])
+def test_a_unit_of_times_that_contradicts_the_file_is_refused(header, tmp_path):
+    path = table(tmp_path, f"{header}\n0.0,1,2,3\n0.1,1,2,3\n")
+    assert read(path, time_unit="s").rate == pytest.approx(10.0)
+    with pytest.raises(ValueError, match=r"time_unit: table\.csv says that '.*' is in s, got ms; leave it out"):
+        read(path, time_unit="ms")
+
+
 def test_values_that_no_system_measures_are_missing_and_said(tmp_path):
     assert LARGEST == contract.LARGEST
     path = table(tmp_path, "time,x,y,z\n0.0,1e300,2,3\n0.1,1e9,2,3\n0.2,1,-2e9,3\n")

@@ -44,6 +44,8 @@ def test_missing_samples_are_allowed_and_survive_pickling():
         ({"times": np.arange(4) / 10}, r"times: expected shape \(5,\), one per sample, got \(4,\)"),
         ({"times": [0.0, 0.1, 0.1, 0.2, 0.3]}, "times: expected finite increasing values, got 0.1 at sample 2"),
         ({"times": [0.0, 0.1, np.nan, 0.2, 0.3]}, "got nan at sample 2"),
+        ({"rate": 20.0}, r"times: expected 0\.2 s for 5 samples at 20 Hz, got 0\.4 s; give another rate"),
+        ({"times": [0.0, 0.1, 0.2, 0.5, 0.6]}, "or rows of NaN for samples that the times skip"),
         ({"rate": 0.0}, "rate: expected a positive number of Hz, got 0.0"),
         ({"rate": np.nan}, "rate: expected a positive"),
         ({"rate": None}, "rate: expected a positive number of Hz, got None"),
@@ -56,6 +58,9 @@ def test_missing_samples_are_allowed_and_survive_pickling():
         ({"positions": np.full((5, 2, 3), "a", dtype=object)}, "positions: expected real numbers"),
         ({"units": "mm"}, "units: expected a list of texts, got the text 'mm'"),
         ({"channels": "ab"}, "channels: expected a list of texts, got the text 'ab'"),
+        ({"channels": (1, 2)}, r"channels: expected a list of texts, got \(1, 2\)"),
+        ({"units": (None, "mm")}, r"units: expected a list of texts, got \(None, 'mm'\)"),
+        ({"group": None}, "group: expected a text, got None"),
         ({"channels": ("a",)}, "channels: expected 2 different names, got"),
         ({"channels": ("a", "a")}, "channels: expected 2 different names, got"),
     ],
@@ -64,6 +69,16 @@ def test_malformed_arguments_are_named(change, words):
     with pytest.raises(ValueError, match=words) as caught:
         Recording(**GOOD | change)
     assert str(caught.value).startswith("recording 'r': ")
+
+
+def test_times_may_have_jitter():
+    times = np.arange(5) / 10 + 0.04 * np.array([-1, 1, 0, -1, 1])
+    assert Recording(**GOOD | {"times": times}).rate == 10.0
+
+
+def test_a_name_must_be_a_text():
+    with pytest.raises(ValueError, match="recording 7: name: expected a text, got 7"):
+        Recording(**GOOD | {"name": 7})
 
 
 def test_infinity_is_refused_with_its_position():

@@ -130,7 +130,9 @@ def test_recordings_that_cannot_be_tested_are_named() -> None:
         check([still(700)], replace(settings, horizons=[29.9]))
     lost = np.zeros((700, 2, 3))
     lost[:310, 1] = np.nan
-    with pytest.raises(ValueError, match="a channel is missing in all of the first 300 samples"):
+    with pytest.raises(
+        ValueError, match="expected every channel in the first 30 s, got no sample of channel2; --channels"
+    ):
         check([Recording("lost", lost, np.arange(700) / 10, rate=10.0)], settings)
 
 

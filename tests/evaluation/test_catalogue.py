@@ -102,3 +102,19 @@ def test_a_function_that_workers_cannot_import_is_named(monkeypatch: pytest.Monk
     settings = Settings.of({"predictors": ["mine"]})
     with pytest.raises(ValueError, match=r"predictors: expected a function at the top level .* of 'mine'"):
         check(simulated(seconds=65)[:1], settings)
+
+
+def test_a_setting_that_differs_among_runs_is_not_taken_from_the_first() -> None:
+    configurations = [{"hidden": 4, "learning_rate": 0.02}, {"hidden": 4, "learning_rate": 0.05}]
+    batch = replace(BATCH, configurations=configurations, seeds=[0, 0])
+    assert batch.common("hidden") == 4
+    with pytest.raises(ValueError, match=r"one value of .learning_rate. for all runs, got 0\.02 and 0\.05"):
+        batch.common("learning_rate")
+
+
+def test_a_setting_that_is_not_in_the_grid_is_named() -> None:
+    predictor = Predictor("mine", "Mine", lambda batch: batch.common("lags"))
+    with pytest.raises(ValueError, match="predictor 'mine': batch: expected a setting of the grid, got 'lags'"):
+        predictor.run(BATCH, X)
+    with pytest.raises(ValueError, match="expected one of the settings hidden, got 'lags'"):
+        predictor.run(replace(BATCH, configurations=[{"hidden": 4}]), X)

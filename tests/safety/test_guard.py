@@ -9,6 +9,7 @@ from repeating import PlainRepeat, Repeat, Scripted, labels
 from quatcast.data import corrupt, simulated
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import RLS
+from quatcast.safety.gate import Gate
 from quatcast.safety.guard import Guarded
 
 KINDS = pytest.mark.parametrize("kind", [Repeat, PlainRepeat])
@@ -232,3 +233,9 @@ def test_a_loss_longer_than_a_quarter_of_the_horizon_is_told(calm):
         forecasts = Guarded(Repeat(horizon), rate=10.0).run(spoilt)
         told = [t for t in range(300, 304) if "lost" in forecasts.reasons[t]]
         assert told == list(range(first, 304))
+
+
+def test_a_gate_for_another_rate_is_refused():
+    with pytest.raises(ValueError, match=r"gate: expected one .*Gate\(rate=57\.0, \.\.\.\), got Gate\(rate=10\.0"):
+        Guarded(Repeat(), rate=57.0, gate=Gate(sentinels=[9999]))
+    assert Guarded(Repeat(), rate=57.0, gate=Gate(57.14)).gate.rate == 57.14

@@ -1,6 +1,7 @@
 """Guarded forecasts: forecasters that fail, samples that are none, and settings without a meaning."""
 
 import pickle
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from repeating import PlainRepeat, Repeat, Scripted, labels
 
 from quatcast.data import simulated
 from quatcast.forecasting.forecaster import Forecaster
+from quatcast.forecasting.mixture import Mixture
 from quatcast.learners import RLS
 from quatcast.safety.guard import Guarded
 from quatcast.safety.status import Status
@@ -74,6 +76,18 @@ def test_one_channel_of_two_without_a_usable_forecast_is_a_hold(calm, bad):
     forecasts = Guarded(Half(), rate=10.0).run(calm.positions[:200, :2])
     assert labels(forecasts, [148, 149, 199]) == ["ok", "hold", "ok"]
     assert "no finite forecast of channel 2" in forecasts.reasons[149]
+
+
+@pytest.mark.parametrize("when", ["forecast", "learn"])
+@pytest.mark.parametrize("kind", [Repeat, lambda: Forecaster(RLS(), horizon=5, lags=8)])
+def test_a_forecaster_that_fails_at_the_first_sample_can_recover(calm, monkeypatch, when, kind):
+    guarded = Guarded(Mixture([kind()]), rate=10.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Mixture, when, Mock(side_effect=RuntimeError("no connection yet")))
+        assert guarded.update(calm.positions[0]).reason.startswith("the forecaster failed: no connection yet")
+    statuses = [guarded.update(row).status for row in calm.positions[1:]]
+    assert Status.HOLD not in statuses
+    assert statuses[-1] == Status.OK
 
 
 def test_an_error_in_the_first_seconds_is_forgotten_when_they_are_over(calm):

@@ -163,9 +163,9 @@ def test_saving_changes_nothing_and_a_file_of_something_else_is_told(halves, tmp
         ({"horizon": "0.5"}, "horizon: expected seconds, a number or a list of numbers, got '0.5'"),
         ({"horizon": [0.5, None]}, "horizon: expected seconds"),
         ({"rate": "10"}, "rate: expected a positive sampling rate in Hz, got '10'"),
-        ({"names": "abc"}, "names: expected a list of different names, got 'abc'"),
-        ({"names": ["a", "a"]}, "names: expected a list of different names"),
-        ({"names": [1, 2, 3]}, r"names: expected a list of different names, got \[1, 2, 3\]"),
+        ({"names": "abc"}, "names: expected a list of different texts, got 'abc'"),
+        ({"names": ["a", "a"]}, "names: expected a list of different texts"),
+        ({"names": [1, 2, 3]}, r"names: expected a list of different texts, got \[1, 2, 3\]"),
         ({"horizon": []}, r"horizon: .*\[\]"),
         ({"horizon": [0.5, -1.0]}, r"horizon: .*\[0.5, -1.0\]"),
         ({"space": "circle"}, "space: .*circle"),
@@ -177,6 +177,15 @@ def test_saving_changes_nothing_and_a_file_of_something_else_is_told(halves, tmp
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         recommended(**({"horizon": 0.5, "rate": 10.0} | arguments))
+
+
+def test_forecasters_that_are_given_one_gate_do_not_disturb_each_other():
+    x, known = simulated(seconds=20)[1].positions, gate.Gate(10.0, sentinels=[9999])
+    here, there = (recommended(0.5, 10.0, gate=known) for _ in range(2))
+    for row in x[:-1]:
+        here.update(row)
+        there.update(row + 300.0)
+    assert here.update(x[-1] + 60.0).replaced.all()
 
 
 def test_the_wrong_number_of_names_is_told():

@@ -61,6 +61,13 @@ def test_every_check_of_forecasters_bites(name, make):
         FORECASTER_CHECKS[name](make, POSITIONS)
 
 
+def test_an_object_in_place_of_a_function_that_makes_one_is_named():
+    with pytest.raises(ValueError, match=r"make: expected a class or a function .* a new learner, got RLS\("):
+        check_learner(RLS())
+    with pytest.raises(ValueError, match=r"make: expected a class or a function .* a new forecaster, got <"):
+        check_forecaster(ridge())
+
+
 def ridge():
     return Forecaster(Ridge(0.5, 4), horizon=3, lags=4, train=50, catch_up=12)
 

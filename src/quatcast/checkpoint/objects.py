@@ -249,6 +249,8 @@ class Snapshot:
         """Write to a file, whole or not at all; what has not been packed is packed on the way."""
         if not (folder := Path(path).parent).is_dir():
             raise FileNotFoundError(f"{folder}: there is no such folder")
+        if Path(path).is_dir():
+            raise IsADirectoryError(f"{path}: is a folder, not a file")
         self._container.write(path)
 
 

@@ -46,7 +46,9 @@ def forecast(
     encoding: reading.Encoding = None,
     sentinel: Annotated[list[str] | None, Option(help=SENTINEL)] = None,
     valid: Annotated[list[str] | None, Option(help=VALID)] = None,
-    figure: Annotated[str, Option(help="Formats of the figure, separated by commas: html, svg, pdf, png.")] = "html",
+    figure: Annotated[
+        str, Option(help="Formats of the figure: html, svg, pdf, png, separated by commas, or none.")
+    ] = "html",
     out: Annotated[Path, Option(help="Folder for the output.")] = Path(),
     device: Annotated[str, Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
@@ -110,11 +112,17 @@ def _note(sentences: Iterable[str]) -> None:
 
 
 def _never_seen(recording: Recording) -> list[str]:
-    """Return which channels have no sample with all coordinates, of which nothing can be forecast."""
+    """Return which channels have no sample with all coordinates, of which nothing can be forecast.
+
+    Position and orientation of a pose are forecast one without the other. A recording without any is refused.
+    """
     import numpy as np
 
-    seen = np.atleast_1d(np.isfinite(recording.positions).all(axis=-1).any(axis=0))
+    parts = np.split(recording.positions, [3], axis=-1) if recording.space == "pose" else [recording.positions]
+    seen = np.any([np.isfinite(part).all(axis=-1).any(axis=0) for part in parts], axis=0)
     lost = [name for name, found in zip(recording.channels, seen, strict=True) if not found]
+    if len(lost) == len(recording.channels):
+        raise ValueError(f"recording {recording.name!r}: expected samples with all coordinates, got none")
     return [f"no sample of {name} has all its coordinates: nothing can be forecast of it" for name in lost]
 
 

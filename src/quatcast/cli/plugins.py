@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from traceback import extract_tb
 
 GROUP = "quatcast.plugins"
 """Group of the entry points of installed plugins."""
@@ -58,4 +60,8 @@ def _import_file(path: Path) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    """Return the error in one line, and where in the code of the plugin it was raised."""
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    ours = (str(Path(__file__).parents[1]), str(Path(importlib.__file__).parent), "<")
+    frames = [frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith(ours)]
+    return f"{what}, line {frames[-1].lineno} of {Path(frames[-1].filename).name}" if frames else what

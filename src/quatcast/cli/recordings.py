@@ -102,7 +102,9 @@ def _row(recording: Recording) -> list[str]:
     timing = recording.timing
     # The range is that of the positions: the numbers of a quaternion have no unit.
     moving = positions[..., :3] if recording.space == "pose" else positions
-    reach = np.nanmax(np.nanmax(moving, axis=0) - np.nanmin(moving, axis=0)) if np.isfinite(moving).any() else np.nan
+    # A coordinate that was never seen has no range, about which NumPy would warn.
+    seen = moving[:, np.isfinite(moving).any(axis=0)]
+    reach = np.max(np.nanmax(seen, axis=0) - np.nanmin(seen, axis=0)) if seen.size else np.nan
     return [
         recording.name,
         recording.group,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Self
+from typing import Literal, Self
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -33,18 +35,32 @@ def warn(text: str) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:
-    """Print a table whose first `words` columns hold words and the others hold numbers."""
+    """Print a table whose first `words` columns hold words and the others hold numbers.
+
+    On a terminal that is too narrow for it, every cell has a line of its own.
+    """
     grid = Table()
-    for i, column in enumerate(columns):
-        grid.add_column(Text(one_line(column)), justify="left" if i < words else "right", no_wrap=i == 0)
-    for row in rows:
-        grid.add_row(*(Text(one_line(cell)) for cell in row))
+    heads, cells = [one_line(column) for column in columns], [[one_line(cell) for cell in row] for row in rows]
+    for i, head in enumerate(heads):
+        # Names and numbers are not broken.
+        widest = max((cell_len(row[i]) for row in cells), default=0) if i == 0 or i >= words else None
+        justify: Literal["left", "right"] = "left" if i < words else "right"
+        grid.add_column(Text(head), justify=justify, no_wrap=i == 0, min_width=widest)
+    for row in cells:
+        grid.add_row(*map(Text, row))
     # Written to a file, a table is not limited to the width of a terminal.
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=160)
     # As a title of the table it would be broken at the width of the table.
     console.print(Text(one_line(title), style="bold"))
-    console.print(grid)
+    if Measurement.get(console, console.options.update(width=10_000), grid).minimum <= console.width:
+        console.print(grid)
+        return
+    for name, *others in cells:
+        say(name)
+        for head, cell in zip(heads[1:], others, strict=True):
+            if cell:
+                say(f"  {head}: {cell}")
 
 
 class ProgressDisplay:

@@ -21,6 +21,9 @@ AXES = {3: ("x", "y", "z"), 4: ("w", "x", "y", "z"), 7: ("x", "y", "z", "qw", "q
 SPACES = {"position": (3, 4), "vector": (3, 4), "orientation": (4,), "pose": (7,)}
 """Space → the numbers of coordinates that a channel in it may have."""
 
+CONTRADICTION = 0.03
+"""Relative difference from which the duration of a recording contradicts its sampling rate."""
+
 
 class Column(NamedTuple):
     """One coordinate of a recording as its file shows it.
@@ -87,7 +90,7 @@ class Recording:
     times
         Increasing times of the samples in seconds, array (samples,).
     rate
-        Nominal sampling rate in Hz.
+        Sampling rate in Hz. The times must fit it: samples that they skip are rows of NaN.
     group
         Group of the recording: "regular", "irregular" or any other word. Results are averaged per group.
     channels
@@ -151,9 +154,14 @@ class Recording:
         if positions.ndim != 3 or positions.shape[2] not in sizes or 0 in positions.shape:
             expected = " or ".join(map(str, sizes))
             raise self._error(f"positions: expected shape (samples, channels, {expected}), got {positions.shape}")
+        for argument in ("name", "group"):
+            if not isinstance(given := getattr(self, argument), str):
+                raise self._error(f"{argument}: expected a text, got {given!r}")
         for argument in ("channels", "units", "columns"):
             if isinstance(given := getattr(self, argument), str):
                 raise self._error(f"{argument}: expected a list of texts, got the text {given!r}")
+            if not all(isinstance(text, str) for text in given):
+                raise self._error(f"{argument}: expected a list of texts, got {given!r}")
         count, axes = positions.shape[1], AXES[positions.shape[2]]
         channels = tuple(self.channels) or tuple(f"channel{i + 1}" for i in range(count))
         units = tuple(self.units) or ("",) * count
@@ -204,6 +212,12 @@ class Recording:
         if not increasing.all():
             t = int(np.argmin(increasing))
             raise self._error(f"times: expected finite increasing values, got {times[t]} at sample {t}")
+        steps, duration = len(times) - 1, float(times[-1] - times[0])
+        if abs(duration * self.rate - steps) > max(1.0, CONTRADICTION * steps):
+            raise self._error(
+                f"times: expected {steps / self.rate:.4g} s for {len(times)} samples at {self.rate:g} Hz, got "
+                f"{duration:.4g} s; give another rate, or rows of NaN for samples that the times skip"
+            )
 
     def _is_rotation(self, axis: int) -> bool:
         """Whether a coordinate is one of the four numbers of a unit quaternion."""

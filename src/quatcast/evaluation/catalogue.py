@@ -77,11 +77,21 @@ class Batch:
 
     def each(self, key: str) -> list[Any]:
         """Return the value of a setting in every run."""
+        for configuration in self.configurations:
+            if key not in configuration:
+                known = f"one of the settings {', '.join(configuration)}" if configuration else "a setting of the grid"
+                raise ValueError(f"batch: expected {known}, got {key!r}")
         return [configuration[key] for configuration in self.configurations]
 
     def common(self, key: str) -> Any:
-        """Return the value of a setting that all runs share."""
-        return self.configurations[0][key]
+        """Return the value of a setting that all runs share; it is an error if they do not."""
+        first, *others = self.each(key)
+        if different := [value for value in others if value != first]:
+            raise ValueError(
+                f"batch: expected one value of {key!r} for all runs, got {first!r} and {different[0]!r}; use each, or "
+                "leave it out of along_runs"
+            )
+        return first
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ WIDEST = 0.5
 """Largest running scale of innovations, in root-mean-square distances from the mean."""
 NEAR = 3.0
 """Distance from the mean, in root-mean-square distances, beyond which a lost channel is not steered."""
+SAME_RATE = 0.02
+"""Relative difference up to which the rate of a gate is that of the samples."""
 OWN_SHARE = 0.3
 """Share of the one-step forecast in the first replacement of a gap; its square in the second, and so on."""
 LAG = 0.5
@@ -350,3 +352,21 @@ class Gate(Checkpointable):
                 share = np.where(followed[~observed] & (own + theirs > 0), theirs / (own + theirs), share)
             filled[~observed] = share[:, None] * filled[~observed] + (1 - share[:, None]) * others
         return np.asarray(np.clip(filled, -LARGEST, LARGEST))
+
+
+def gate_for(rate: float, gate: Gate | None = None) -> Gate:
+    """Return a gate for samples of a rate in Hz: the one that is given, or one with its usual settings.
+
+    Examples
+    --------
+    >>> gate_for(57.0, Gate(sentinels=[9999]))
+    Traceback (most recent call last):
+    ValueError: gate: expected one for the sampling rate, Gate(rate=57.0, ...), got Gate(rate=10.0, ...)
+    """
+    made = Gate(rate) if gate is None else gate
+    if not isinstance(made, Gate):
+        raise ValueError(f"gate: expected a Gate, or None, got {gate!r}")
+    if not np.isclose(made.rate, rate, rtol=SAME_RATE, atol=0.0):
+        expected = f"one for the sampling rate, Gate(rate={rate}, ...)"
+        raise ValueError(f"gate: expected {expected}, got Gate(rate={made.rate}, ...)")
+    return made

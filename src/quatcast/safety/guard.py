@@ -35,7 +35,7 @@ from quatcast.forecasting.progress import counted
 from quatcast.forecasting.spaces import find_space
 from quatcast.safety.between import Between, Distances
 from quatcast.safety.channels import some
-from quatcast.safety.gate import Gate
+from quatcast.safety.gate import Gate, gate_for
 from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import RECENT
 from quatcast.safety.points import Curve, Points
@@ -75,7 +75,7 @@ class Guarded(OnlineForecaster):
     rate
         Sampling rate in Hz.
     gate
-        A `Gate`; by default one with its usual settings.
+        A `Gate` for the same rate; by default one with its usual settings.
     level
         Target coverage of the radius.
     names
@@ -122,11 +122,9 @@ class Guarded(OnlineForecaster):
             raise ValueError(f"level: expected a probability between 0 and 1, got {level!r}")
         self.forecaster, self.rate, self.level = forecaster, rate, level
         self.horizon = forecaster.horizon
-        self.gate = Gate(rate) if gate is None else gate
-        if not isinstance(self.gate, Gate):
-            raise ValueError(f"gate: expected a Gate, or None, got {gate!r}")
+        self.gate = gate_for(rate, gate)
         if isinstance(names, str) or (names is not None and len({n for n in names if isinstance(n, str)}) < len(names)):
-            raise ValueError(f"names: expected a list of different names, got {names!r}")
+            raise ValueError(f"names: expected a list of different texts, got {names!r}")
         self.names = None if names is None else tuple(names)
         self.space, self._space, self._unit = space, find_space(space, rate), UNIT_QUATERNIONS.get(space)
         whole = [h / rate for h in horizons_of(forecaster)]
@@ -142,8 +140,6 @@ class Guarded(OnlineForecaster):
             self._which = np.abs(self._whole - np.asarray(asked)[..., None]).argmin(axis=-1)
         self._before: Any = None
         self._next: Any = None
-
-    # The online contract.
 
     def begin(self, shape: tuple[int, int]) -> None:
         """Begin anew with gate and forecaster, for samples of a shape (channels, dimensions)."""
@@ -201,7 +197,10 @@ class Guarded(OnlineForecaster):
         x = as_sample(sample, finite=False)
         if observed is not None:
             x = np.where(as_observed(observed, len(x))[:, None], x, np.nan)
+        begun = self.begun
         self._ready(x.shape)
+        # A forecaster that fails at the first sample goes back to where it has just begun.
+        before = before if begun else (*before[:-1], mark_of(self.forecaster))
         state = self.state
         x = self.gate.without_known_faults(x, self.space)
         coordinates = self._space.to_coordinates(state.chart, x)
@@ -341,8 +340,6 @@ class Guarded(OnlineForecaster):
         super().rewind(own)
         self.gate.rewind(gate)
         rewind_to(self.forecaster, forecaster)
-
-    # What a new sample tells.
 
     def _ask(self, gated: Gated, continued: Floats, origin: Floats, before: Any) -> tuple[Floats, str]:
         """Return the forecaster's path (horizons, rows, dimensions), NaN where it is not usable, and what went wrong.

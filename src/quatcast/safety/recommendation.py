@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from numbers import Real
 
 import numpy as np
@@ -43,7 +44,8 @@ def recommended(
     names
         Names of the channels in messages; by default "channel 1", "channel 2", …
     gate
-        A `Gate` that knows the sentinel values or the valid range of your tracker; by default one that does not.
+        A `Gate` for the same rate that knows the sentinel values or the valid range of your tracker; by default one
+        that does not. A copy of it is used, so that several forecasters may be given the same one.
     learn_first
         Learn from each sample before answering instead of after it, for comparisons.
 
@@ -91,7 +93,7 @@ def recommended(
     return Guarded(
         mixture,
         rate=rate,
-        gate=gate,
+        gate=copy(gate),
         names=names,
         space=space,
         seconds=asked if np.ndim(horizon) else asked[0],

@@ -38,6 +38,20 @@ def require(condition: Any, message: str, *values: Any) -> None:
         raise AssertionError(message.format(*values) if values else message)
 
 
+def check_make(make: Any, what: str) -> None:
+    """Raise a ValueError if something, such as a learner instead of a function that makes one, cannot be called.
+
+    Examples
+    --------
+    >>> check_make(3, "learner")
+    Traceback (most recent call last):
+    ValueError: make: expected a class or a function without arguments that returns a new learner, got 3
+    """
+    if not callable(make):
+        expected = f"a class or a function without arguments that returns a new {what}"
+        raise ValueError(f"make: expected {expected}, got {make!r}")
+
+
 def fingerprint(value: Any) -> str:
     """Return a checksum of everything that an object holds: equal fingerprints mean equal to the last bit.
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 
@@ -114,11 +115,11 @@ def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], optio
         listed = ",".join(angles[:3])
         return ValueError(
             f"{path}: expected positions or quaternions, got Euler angles ({', '.join(angles)}), which are not read; "
-            f"{EULER_ADVICE}, or read them as plain numbers, columns=['{listed}'] (--columns '{listed}')"
+            f"{EULER_ADVICE}, or read them as plain numbers, {_columns_option(listed)}"
         )
     if pairs := incomplete(left):
         channel, listed = next(iter(pairs.values())), ",".join(left[:3])
-        named = f", or name the columns of each channel, for example columns=['a={listed}'] (--columns a={listed})"
+        named = f", or name the columns of each channel, for example {_columns_option(f'a={listed}')}"
         return ValueError(
             f"{path}: expected 3 or 4 coordinates per channel, got {len(channel)} ({', '.join(channel)}); add a column "
             f"for the others (of zeros, if there are none){named if len(left) >= 3 else ''}"
@@ -127,13 +128,18 @@ def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], optio
         listed = ",".join(left[:size])
         return ValueError(
             f"{path}: expected columns named CHANNEL.x, CHANNEL.y, CHANNEL.z, got {', '.join(left[:8])}; name the "
-            f"coordinates, for example columns=['{listed}'] (--columns {listed})"
+            f"coordinates, for example {_columns_option(listed)}"
         )
     listed = f" ({', '.join(left)})" if left else ""
     return ValueError(
         f"{path}: expected {size} columns of positions per channel, got {counted(len(left), 'column')}{listed} in all; "
         "name the columns CHANNEL.x, CHANNEL.y, …"
     )
+
+
+def _columns_option(words: str) -> str:
+    """Return the argument and the option that name columns, as they can be typed."""
+    return f"columns={[words]} (--columns {quote(words)})"
 
 
 def _in_order(columns: Sequence[int], size: int) -> list[Group]:
@@ -259,9 +265,11 @@ def _times(
     if time is None:
         return None, rows.style
     name = rows.names[time]
+    known, given = UNIT_WORDS.get(rows.units[time].lower()) or time_unit(name), options.time_unit
+    if given and known and given != known:
+        raise ValueError(f"time_unit: {path.name} says that {name!r} is in {known}, got {given}; leave it out")
     try:
-        unit = options.time_unit or UNIT_WORDS.get(rows.units[time].lower())
-        column = convert(rows.times, name if rows.has_header else "", unit, rows.style)
+        column = convert(rows.times, name if rows.has_header else "", given or known, rows.style)
     except ValueError as error:
         message, row = error.args
         if row is None:

@@ -100,9 +100,11 @@ def check(recordings: Sequence[Recording], settings: Settings) -> None:
                 f"Hz), because the test begins after {TEST:g} s, got {len(recording)} samples{cut}"
             )
         scaling = scaling_samples(rate)
-        if np.isnan(recording.positions[:scaling]).all(axis=0).any():
+        first = recording.positions[:scaling]
+        if names := [name for i, name in enumerate(recording.channels) if np.isnan(first[:, i]).all(axis=0).any()]:
             raise ValueError(
-                f"recording {recording.name!r}: a channel is missing in all of the first {scaling} samples"
+                f"recording {recording.name!r}: expected every channel in the first {scaling / rate:g} s, got no "
+                f"sample of {', '.join(names)}; --channels names those to use"
             )
         Faults(settings.glitches, settings.missing, settings.glitch_size).check(recording)
         for horizon in settings.horizons:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from quatcast.testing.forecasters import copies, methods, samples, undoing
 from quatcast.testing.forecasters.common import ForecasterCheck, Make, smooth_positions
+from quatcast.testing.tools import check_make
 
 __all__ = ["check_forecaster", "forecaster_checks", "smooth_positions"]
 
@@ -35,6 +36,7 @@ def check_forecaster(make: Make, positions: ArrayLike | None = None) -> None:
     >>> from quatcast import RLS, Forecaster
     >>> check_forecaster(lambda: Forecaster(RLS(), horizon=3, lags=4, train=50), smooth_positions(120))
     """
+    check_make(make, "forecaster")
     x = smooth_positions() if positions is None else np.array(positions, dtype=float)
     for check in forecaster_checks():
         check(make, x)

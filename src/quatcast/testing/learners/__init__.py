@@ -8,7 +8,7 @@ import numpy as np
 
 from quatcast.testing.learners import copies, refusals, steps, targets, undoing
 from quatcast.testing.learners.common import LearnerCheck, Make, Pairs, learner_samples, repeated
-from quatcast.testing.tools import require
+from quatcast.testing.tools import check_make, require
 
 __all__ = ["check_learner", "check_runs", "learner_checks", "learner_samples"]
 
@@ -34,6 +34,7 @@ def check_learner(make: Make, samples: Pairs | None = None) -> None:
     >>> from quatcast import RLS
     >>> check_learner(lambda: RLS(forgetting=0.98))
     """
+    check_make(make, "learner")
     pairs = learner_samples(make) if samples is None else samples
     if len(pairs) < 40:
         raise ValueError(f"samples: expected at least 40 pairs, got {len(pairs)}")

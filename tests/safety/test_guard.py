@@ -73,8 +73,8 @@ def test_warms_up_says_why_and_becomes_ok(calm):
     # A forecast from sample 2 on, matured from 7 on, the 20th error at 26.
     assert labels(forecasts, [0, 25, 26, 60]) == ["warming up", "warming up", "ok", "ok"]
     assert forecasts.reasons[0] == "no forecast yet for 0.1 s since the start, ends 2.4 s after the first forecast"
-    assert forecasts.reasons[3] == "0 of 20 errors known that a radius needs after 0.4 s, ends in 2.3 s"
-    assert forecasts.reasons[10] == "4 of 20 errors known that a radius needs after 1.1 s, ends in 1.6 s"
+    assert forecasts.reasons[3] == "no radius yet, 0 of 20 errors known after 0.4 s, ends in 2.3 s"
+    assert forecasts.reasons[10] == "no radius yet, 4 of 20 errors known after 1.1 s, ends in 1.6 s"
     assert forecasts.reasons[60] == ""
 
 

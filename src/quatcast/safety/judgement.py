@@ -278,7 +278,7 @@ class Judgement(State):
         known = min(int(self.known.min()), self.needed - 1)
         if self.ready:
             return [(f"fewer than {self.needed} recent errors known", f"when {self.needed} are known again")]
-        what = f"{known} of {self.needed} errors known that a radius needs after {self._seconds(self.age)}"
+        what = f"no radius yet, {known} of {self.needed} errors known after {self._seconds(self.age)}"
         # The first error matures a horizon after the first forecast.
         left = max(0, self.delay - self.answered) + self.needed - known
         return [(what, f"in {self._seconds(max(left, self.warmup - self.age))}")]

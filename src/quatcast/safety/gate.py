@@ -21,7 +21,7 @@ from quatcast.safety.companions import Companions
 from quatcast.safety.gate_state import GateState
 from quatcast.safety.gated import Gated, Lesson, reasons
 from quatcast.safety.one_step import ORDER, OneStep, Step
-from quatcast.safety.repeats import Repeats
+from quatcast.safety.repeats import FROZEN, Repeats
 from quatcast.safety.shifts import AWAY, LASTING, Place, Shifts
 from quatcast.safety.steering import Aim, damped
 
@@ -184,23 +184,30 @@ class Gate(Checkpointable):
         step, place = self._expect()
         state, shifts = self.state, self.state.shifts
         present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
+        moved = state.repeats.moved
         frozen = state.repeats.update(x, present, self.rate)
         trusted = present & ~frozen
 
         raw = x if every(present) else np.where(present[:, None], x, 0.0)
         back = shifts.end(raw, trusted, place)
         innovation = norm(raw - shifts.offset - place.expected)
-        plausible = trusted & ((innovation <= place.bound) | (state.count < WARMUP) | (place.bound == 0))
+        unknown = (place.bound == 0) & (state.count < FROZEN * self.rate)
+        plausible = trusted & ((innovation <= place.bound) | (state.count < WARMUP) | unknown)
         if some(trusted & ~plausible):
             plausible |= trusted & (innovation <= place.widened(innovation, plausible))
         shifted = self._accept(raw, trusted & ~plausible, plausible, place)
         observed = plausible | shifted
         complete = every(observed)
+        # A channel that is seen for the first time among others that were seen before begins where it was set to.
+        shifts.arrive(raw - state.past[-1], observed & (state.count == 0) & (state.lost > 0))
         y = raw - shifts.offset if every(present) else np.where(present[:, None], raw - shifts.offset, 0.0)
 
-        known = trusted & (state.count >= WARMUP)
+        # What the first change of a channel that has never moved was is not known until it is accepted.
+        known = trusted & (state.count >= WARMUP) & (observed | (place.bound > 0))
         steady = plausible & known & (state.lost == 0) & (step.largest <= place.bound)
         displacement = y - state.past[-1]
+        # Neither a fault nor its end is motion.
+        state.repeats.moved = moved | (state.repeats.moved & (shifted | (observed & displacement.any(axis=-1))))
         # Channels that have shifted, or are seen for the first time, continue where they are.
         fresh = shifted | (observed & (state.count == 0))
         if some(fresh):
@@ -222,7 +229,7 @@ class Gate(Checkpointable):
         return Gated(
             raw.copy() if complete else np.where(observed[:, None], raw, position + shifts.offset),
             replaced=~observed,
-            reasons=reasons(present, frozen, observed, shifted | back),
+            reasons=reasons(present, frozen, observed, shifted | back, place.early),
             lost=state.lost.copy(),
             offset=shifts.offset.copy(),
             still=~state.repeats.moved & (state.count >= EARLY * self.rate),
@@ -349,4 +356,6 @@ class Gate(Checkpointable):
                 theirs = unexplained * np.minimum((lost[~observed] + 1) / self._lag, 1.0) ** 2
                 share = np.where(followed[~observed] & (own + theirs > 0), theirs / (own + theirs), share)
             filled[~observed] = share[:, None] * filled[~observed] + (1 - share[:, None]) * others
+        # What has never moved rests, to the last digit.
+        filled = np.where((state.power > 0)[:, None], filled, state.past[-1])
         return np.asarray(np.clip(filled, -LARGEST, LARGEST))

@@ -192,8 +192,8 @@ class Judgement(State):
         self.missed = np.where(long, self.missed, share)
         self.often = _above(self.often, self.missed, OFTEN)
         self.since_outside = np.where(gated.outside, 0, self.since_outside + 1)
-        if "shift" in gated.reasons:
-            self.since_shift = np.where([reason == "shift" for reason in gated.reasons], 0, self.since_shift)
+        if "shift" in gated.reasons or "start" in gated.reasons:
+            self.since_shift = np.where(np.isin(gated.reasons, ("shift", "start")), 0, self.since_shift)
         self._expect(gated.innovation, accepted)
 
     def _expect(self, innovation: Floats, accepted: Bools) -> None:

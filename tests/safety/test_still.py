@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quatcast import Forecaster, Gate, Guarded, Ridge, Status
+from quatcast import Forecaster, Gate, Guarded, Ridge, Status, recommended
 from quatcast.data import simulated
 
 RATE, HORIZON = 10.0, 5
@@ -83,3 +83,16 @@ def test_a_body_that_begins_to_move_is_followed_within_a_second(rate, step):
     assert not any(one.replaced.any() for one in gated[round(11 * rate) :])
     assert [one.reasons for one in gated].count(("start",)) == 1
     np.testing.assert_array_equal(np.array([one.position for one in gated])[round(11 * rate) :], x[round(11 * rate) :])
+
+
+def start(seconds):
+    """A body that rests for some seconds and then swings for a minute."""
+    t = np.maximum(np.arange((seconds + 60) * RATE) / RATE - seconds, 0.0)
+    swing = np.stack([8 * (1 - np.cos(1.3 * t)), 3 * np.sin(1.3 * t), 2 * np.sin(2.6 * t)], axis=-1)
+    return swing[:, None] + np.array([100.0, 20.0, -30.0])
+
+
+def test_a_body_that_has_rested_is_not_degraded_for_minutes():
+    """Its radius was 1e11 times the usual one, which rounding errors had been."""
+    status = recommended(HORIZON / RATE, RATE).run(start(8)).status
+    assert (status[400:] == Status.OK).all()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quatcast import Forecaster, Gate, Guarded, Ridge, Status, recommended
+from quatcast import DampedVelocity, Forecaster, Gate, Guarded, Ridge, Status, recommended
 from quatcast.data import simulated
 
 RATE, HORIZON = 10.0, 5
@@ -90,6 +90,15 @@ def start(seconds):
     t = np.maximum(np.arange((seconds + 60) * RATE) / RATE - seconds, 0.0)
     swing = np.stack([8 * (1 - np.cos(1.3 * t)), 3 * np.sin(1.3 * t), 2 * np.sin(2.6 * t)], axis=-1)
     return swing[:, None] + np.array([100.0, 20.0, -30.0])
+
+
+def test_a_velocity_is_not_learnt_from_rounding_errors_of_rest():
+    """Coefficients were 1e14 after a rest of a minute, and for 20 s all real motion was an outlier."""
+    x = start(60)
+    error = np.linalg.norm((DampedVelocity(HORIZON, (1, 2, 4, 8, 16)).run(x).positions - x)[610:], axis=-1)
+    last = np.linalg.norm(x[610:] - x[605:-HORIZON], axis=-1)
+    assert error.max() < 3 * last.max()
+    assert np.sqrt(np.mean(error[100:] ** 2)) < 0.5 * np.sqrt(np.mean(last[100:] ** 2))
 
 
 def test_a_body_that_has_rested_is_not_degraded_for_minutes():

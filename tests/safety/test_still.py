@@ -105,3 +105,26 @@ def test_a_body_that_has_rested_is_not_degraded_for_minutes():
     """Its radius was 1e11 times the usual one, which rounding errors had been."""
     status = recommended(HORIZON / RATE, RATE).run(start(8)).status
     assert (status[400:] == Status.OK).all()
+
+
+@pytest.fixture(scope="module")
+def moving():
+    """Three markers that move, and the forecasts of the recommended forecaster."""
+    positions = simulated(303, seconds=80)[1].positions
+    return positions, recommended(HORIZON / RATE, RATE).run(positions)
+
+
+@pytest.mark.parametrize("value", [300.0, 9e8])
+@pytest.mark.parametrize(("first", "last"), [(0, 1), (0, 7), (3, 5)])
+def test_a_fault_among_the_first_samples_leaves_no_trace(moving, value, first, last):
+    """They are accepted unseen. One of 99999 doubled the errors for minutes, and made the gate let metres pass."""
+    truth, clean = moving
+    shown = truth.copy()
+    shown[first:last] = value
+    forecaster = recommended(HORIZON / RATE, RATE)
+    spoilt = forecaster.run(shown)
+    assert rmse(spoilt, truth, slice(600, None)) < 1.1 * rmse(clean, truth, slice(600, None))
+    assert np.nanmean(spoilt.radius[600:]) < 1.2 * np.nanmean(clean.radius[600:])
+    assert (spoilt.status[:349] == Status.WARMING_UP).all()
+    assert (spoilt.status[420:] == Status.OK).mean() > 0.9
+    assert forecaster.gate.update(shown[-1] + 100.0).reasons == ("implausible",) * 3

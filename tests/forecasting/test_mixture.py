@@ -125,6 +125,22 @@ def test_members_begin_and_learn_with_the_mixture(truth):
     assert mixture.members[0].learnt == 51
 
 
+class Scribbler(LastPosition):
+    """A member that writes into the sample that it gets."""
+
+    def forecast(self, sample, observed):
+        made = super().forecast(sample.copy(), observed.copy())
+        sample -= 100.0
+        observed[:] = False
+        return made
+
+
+def test_a_member_that_writes_into_its_sample_does_not_change_that_of_the_others(truth):
+    """The others forecast 100 mm beside the signal, and errors were compared with the same wrong sample."""
+    mixtures = [Mixture([first(5), ConstantVelocity(5)]) for first in (Scribbler, LastPosition)]
+    np.testing.assert_array_equal(*(mixture.run(truth).positions for mixture in mixtures))
+
+
 def test_weights_handed_out_are_a_copy(truth):
     mixture = Mixture(experts(truth, [noise(truth, seed) for seed in range(2)], HORIZON))
     with pytest.raises(ValueError, match="Mixture has not begun"):

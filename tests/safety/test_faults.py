@@ -208,6 +208,19 @@ def test_masked_entries_none_and_nullable_numbers_are_missing(truth):
     assert guarded.update(listed).replaced.tolist() == [True, False, False]
     listed[0] = None
     assert guarded.update(listed).replaced.tolist() == [True, False, False]
+    assert guarded.update([None, *truth[62, 1:]]).replaced.tolist() == [True, False, False]
+
+
+def test_whole_numbers_that_no_float_can_hold_are_missing(truth):
+    """They raised an OverflowError."""
+    guarded = make()
+    for row in truth[:60]:
+        guarded.update(row)
+    listed = truth[60].tolist()
+    listed[1][2] = -(10**400)
+    assert guarded.update(listed).replaced.tolist() == [False, True, False]
+    with pytest.raises(ValueError, match="time: expected a number of seconds"):
+        guarded.update(truth[61], time=10**400)
 
 
 class Table:

@@ -270,13 +270,21 @@ def _as_array(given: Any) -> NDArray[Any]:
         return np.asarray(given.to_numpy(dtype=float, na_value=np.nan))
     if isinstance(given, list | tuple) and any(row is None for row in given):
         # A channel that is missing as a whole.
-        widths = {len(row) for row in given if isinstance(row, list | tuple)}
+        widths = {len(row) for row in given if isinstance(row, list | tuple | np.ndarray)}
         if len(widths) == 1:
             given = [[None] * max(widths) if row is None else row for row in given]
     array = np.asarray(given)
     if array.dtype == object and all(value is None or isinstance(value, Real) for value in array.flat):
-        return array.astype(float)
+        return np.array([_as_float(value) for value in array.flat]).reshape(array.shape)
     return array
+
+
+def _as_float(value: Any) -> float:
+    """Convert a real number, infinity if it is too large, or None, which is NaN."""
+    try:
+        return np.nan if value is None else float(value)
+    except OverflowError:
+        return np.inf
 
 
 def satisfies_contract(candidate: Any) -> bool:

@@ -247,7 +247,9 @@ class Mixture(Combination):
     def forecast(self, sample: Floats, observed: Bools) -> Floats:
         """Take in the newest sample and return the weighted mean of the members' forecasts."""
         state = self.state
-        made = [positions_of(m, m.forecast(sample, observed), sample.shape)[None] for m in self.members]
+        # A member may write into the sample that it gets.
+        given = [(m, m.forecast(sample.copy(), observed.copy())) for m in self.members]
+        made = [positions_of(m, forecast, sample.shape)[None] for m, forecast in given]
         forecasts = np.concatenate(made)
         usable = np.abs(forecasts) <= LARGEST
         if not usable.all():

@@ -229,6 +229,9 @@ class DampedVelocity(MotionForecaster):
         velocities = np.zeros((len(self.spans), *sample.shape))
         if len(past) > 1:
             velocities = _combine(self._weights[len(past) - 2], past)
+        if len(past) > max(self.spans):
+            # The velocity of a body at rest is zero, and not what rounding leaves of it: that would be learnt from.
+            velocities = np.where((past == sample).all(axis=(0, -1))[:, None], 0.0, velocities)
         state.extrapolation.take_in(sample, velocities.swapaxes(0, 1), observed)
 
     def _ahead(self, horizons: ArrayLike) -> Floats:

@@ -18,15 +18,14 @@ from quatcast.checkpoint import Checkpointable
 from quatcast.forecasting.contract import LARGEST, as_sample
 from quatcast.safety.channels import check_range, every, norm, some, usable
 from quatcast.safety.companions import Companions
+from quatcast.safety.first_samples import WARMUP, FirstSamples
 from quatcast.safety.gate_state import GateState
 from quatcast.safety.gated import Gated, Lesson, reasons
 from quatcast.safety.one_step import ORDER, OneStep, Step
-from quatcast.safety.repeats import Repeats
+from quatcast.safety.repeats import FROZEN, Repeats
 from quatcast.safety.shifts import AWAY, LASTING, Place, Shifts
 from quatcast.safety.steering import Aim, damped
 
-WARMUP = 5
-"""Samples per channel that are accepted because there is nothing to compare them with."""
 OUTSIDE = 10.0
 """Distance from the mean, in root-mean-square distances, beyond which a position is far outside the usual range."""
 EARLY = 5.0
@@ -140,6 +139,8 @@ class Gate(Checkpointable):
         if valid is not None:
             check_range(valid)
         self.sentinels, self.valid = tuple(sentinels), valid
+        # Number of samples after which the first ones are judged.
+        self.early = max(round(EARLY * rate), 4 * WARMUP)
         self._forget, self._lag = 1.0 / (MEMORY * rate + 1), max(1, round(LAG * rate))
 
     def update(self, sample: ArrayLike) -> Gated:
@@ -174,6 +175,7 @@ class Gate(Checkpointable):
             shifts=Shifts.begin(shape),
             repeats=Repeats.begin(shape),
             companions=Companions.begin(channels, shape[1], self._lag, self._forget),
+            first_samples=FirstSamples.begin(shape),
         )
 
     def judge(self, x: Floats, aim: Aim | None = None) -> Gated:
@@ -186,25 +188,33 @@ class Gate(Checkpointable):
         step, place = self._expect()
         state, shifts = self.state, self.state.shifts
         present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
+        moved = state.repeats.moved
         frozen = state.repeats.update(x, present, self.rate)
         trusted = present & ~frozen
 
         raw = x if every(present) else np.where(present[:, None], x, 0.0)
         back = shifts.end(raw, trusted, place)
         innovation = norm(raw - shifts.offset - place.expected)
-        plausible = trusted & ((innovation <= place.bound) | (state.count < WARMUP) | (place.bound == 0))
+        unknown = (place.bound == 0) & (state.count < FROZEN * self.rate)
+        plausible = trusted & ((innovation <= place.bound) | (state.count < WARMUP) | unknown)
         if some(trusted & ~plausible):
             plausible |= trusted & (innovation <= place.widened(innovation, plausible))
         shifted = self._accept(raw, trusted & ~plausible, plausible, place)
         observed = plausible | shifted
         complete = every(observed)
+        # A channel that is seen for the first time among others that were seen before begins where it was set to.
+        shifts.arrive(raw - state.past[-1], observed & (state.count == 0) & (state.lost > 0))
         y = raw - shifts.offset if every(present) else np.where(present[:, None], raw - shifts.offset, 0.0)
 
-        known = trusted & (state.count >= WARMUP)
+        anew = (shifted & place.early) | self._doubt_first(y, observed, place.bound)
+        # What the first change of a channel that has never moved was is not known until it is accepted.
+        known = trusted & (state.count >= WARMUP) & (observed | (place.bound > 0))
         steady = plausible & known & (state.lost == 0) & (step.largest <= place.bound)
         displacement = y - state.past[-1]
+        # Neither a fault nor its end is motion.
+        state.repeats.moved = moved | (state.repeats.moved & (shifted | (observed & displacement.any(axis=-1))))
         # Channels that have shifted, or are seen for the first time, continue where they are.
-        fresh = shifted | (observed & (state.count == 0))
+        fresh = shifted | anew | (observed & (state.count == 0))
         if some(fresh):
             state.past = np.where(fresh[:, None], y, state.past)
         position, lost = y, np.zeros_like(state.lost)
@@ -224,7 +234,7 @@ class Gate(Checkpointable):
         return Gated(
             raw.copy() if complete else np.where(observed[:, None], raw, position + shifts.offset),
             replaced=~observed,
-            reasons=reasons(present, frozen, observed, shifted | back),
+            reasons=reasons(present, frozen, observed, shifted | back | anew, anew),
             lost=state.lost.copy(),
             offset=shifts.offset.copy(),
             still=~state.repeats.moved & (state.count >= EARLY * self.rate),
@@ -287,13 +297,30 @@ class Gate(Checkpointable):
             return shifted
         # A channel that begins to move after a long rest has a tiny scale; it takes that of the doubted samples.
         state.scale = np.where(shifted, np.maximum(state.scale, apart), state.scale)
-        anew = shifted & place.early
-        if some(anew):
-            state.count = np.where(anew, 0, state.count)
-            state.scale, state.power = np.where(anew, 0.0, state.scale), np.where(anew, 0.0, state.power)
-            state.one_step.begin_anew(anew)
-            state.companions.begin_anew()
+        self._begin_anew(shifted & place.early)
         return shifted
+
+    def _begin_anew(self, which: Bools) -> None:
+        """Forget what is known of some channels."""
+        state = self.state
+        if some(which):
+            state.count = np.where(which, 0, state.count)
+            state.scale, state.power = np.where(which, 0.0, state.scale), np.where(which, 0.0, state.power)
+            state.one_step.begin_anew(which)
+            state.companions.begin_anew()
+
+    def _doubt_first(self, y: Floats, observed: Bools, bound: Floats) -> Bools:
+        """Return which channels begin anew, because later samples show that there was a fault among the first ones."""
+        state = self.state
+        if not some(state.count <= self.early):
+            return np.zeros_like(observed)
+        first = (state.count < WARMUP) | (bound == 0)
+        state.first_samples.take(y, observed & first, observed & ~first, anew=state.count == 0)
+        anew = observed & (state.count == self.early) & state.first_samples.faulty
+        if some(anew):
+            self._begin_anew(anew)
+            state.first_samples.take(y, anew, np.zeros_like(anew), anew)
+        return np.asarray(anew)
 
     def _settle(self, position: Floats, outside: Bools) -> Bools:
         """Let channels that stay far outside their usual range continue there, and widen it if they come and go."""
@@ -351,6 +378,8 @@ class Gate(Checkpointable):
                 theirs = unexplained * np.minimum((lost[~observed] + 1) / self._lag, 1.0) ** 2
                 share = np.where(followed[~observed] & (own + theirs > 0), theirs / (own + theirs), share)
             filled[~observed] = share[:, None] * filled[~observed] + (1 - share[:, None]) * others
+        # What has never moved rests, to the last digit.
+        filled = np.where((state.power > 0)[:, None], filled, state.past[-1])
         return np.asarray(np.clip(filled, -LARGEST, LARGEST))
 
 

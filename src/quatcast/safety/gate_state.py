@@ -8,6 +8,7 @@ from typing import Any
 from quatcast.basics.typing import Counts, Floats
 from quatcast.forecasting.contract import ForecasterState
 from quatcast.safety.companions import Companions
+from quatcast.safety.first_samples import FirstSamples
 from quatcast.safety.gated import Lesson
 from quatcast.safety.one_step import OneStep, Step
 from quatcast.safety.repeats import Repeats
@@ -38,6 +39,8 @@ class GateState(ForecasterState):
         Which channels repeat their values.
     companions
         How the channels move together.
+    first_samples
+        Where each channel was in the first seconds.
     lesson
         What the newest sample teaches; None once it is learnt.
     step, place
@@ -54,6 +57,7 @@ class GateState(ForecasterState):
     shifts: Shifts
     repeats: Repeats
     companions: Companions
+    first_samples: FirstSamples
     lesson: Lesson | None = None
     step: Step | None = field(default=None, init=False, repr=False, compare=False)
     place: Place | None = field(default=None, init=False, repr=False, compare=False)

@@ -22,8 +22,8 @@ class Gated:
     replaced
         (channels,), True where the sample was rejected.
     reasons
-        For each channel "" (accepted), "missing", "implausible", "frozen" (repeats its last value), or "shift"
-        (accepted again, at a new place).
+        For each channel "" (accepted), "missing", "implausible", "frozen" (repeats its last value), "shift" (accepted
+        again, at a new place), or "start" (begins anew at a new place, because little was known of it).
     lost
         (channels,), number of samples since the last accepted one; 0 where this one is accepted.
     offset
@@ -71,9 +71,10 @@ class Lesson(State):
     usual: Bools
 
 
-def reasons(present: Bools, frozen: Bools, observed: Bools, shifted: Bools) -> tuple[str, ...]:
-    """Return for each channel why it was replaced, or that it was accepted at a new place."""
+def reasons(present: Bools, frozen: Bools, observed: Bools, shifted: Bools, anew: Bools) -> tuple[str, ...]:
+    """Return for each channel why it was replaced, or that it was accepted at a new place, or begins anew there."""
     if every(observed) and not some(shifted):
         return ("",) * len(observed)
     replaced = np.where(present, np.where(frozen, "frozen", "implausible"), "missing")
-    return tuple(np.where(shifted, "shift", np.where(observed, "", replaced)).tolist())
+    replaced = np.where(observed, "", replaced)
+    return tuple(np.where(shifted, np.where(anew, "start", "shift"), replaced).tolist())

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from quatcast.basics.annotations import is_number
 from quatcast.basics.typing import Bools, Floats
 from quatcast.engine.threads import one_thread
+from quatcast.forecasting.charts import Chart
 from quatcast.forecasting.contract import (
     LARGEST,
     OnlineForecaster,
@@ -151,20 +152,14 @@ class Guarded(OnlineForecaster):
         chart = self._space.begin(channels)
         rows, dimensions = self._space.to_coordinates(chart, np.full(shape, np.nan)).shape
         self.gate.begin((rows, dimensions))
-        self.forecaster.begin((rows, dimensions))
-        named = self._space.names(names)
-        self.state = GuardState(
-            shape=shape,
-            chart=chart,
-            tracks=[self._track(named, dimensions, h) for h in horizons_of(self.forecaster)],
-            between=Between.begin(horizons_of(self.forecaster), rows, self.level),
-            points=None if self._unit is None else Points.begin(horizons_of(self.forecaster)),
-            doubt=np.zeros(rows),
-        )
+        self._begin_forecaster(chart, shape, self._space.names(names), dimensions)
 
-    def _track(self, names: tuple[str, ...], dimensions: int, horizon: int) -> Track:
-        warmup = int(getattr(self.forecaster, "warmup", 0))
-        return Track.begin(names, dimensions, self.rate, horizon, self.level, warmup)
+    def _begin_forecaster(self, chart: Chart, shape: tuple[int, int], names: tuple[str, ...], dimensions: int) -> None:
+        self.forecaster.begin((len(names), dimensions))
+        ahead, warmup = horizons_of(self.forecaster), int(getattr(self.forecaster, "warmup", 0))
+        tracks = [Track.begin(names, dimensions, self.rate, h, self.level, warmup) for h in ahead]
+        between, points = Between.begin(ahead, len(names), self.level), Points.begin(ahead) if self._unit else None
+        self.state = GuardState(shape, chart, tracks, between, points, np.zeros(len(names)))
 
     def forecast(self, sample: Floats, observed: Bools | None = None, time: float | None = None) -> Forecast:
         """Check and take in the newest sample (channels, coordinates), NaN where missing, and forecast.
@@ -205,6 +200,11 @@ class Guarded(OnlineForecaster):
         x = self.gate.without_known_faults(x, self.space)
         coordinates = self._space.to_coordinates(state.chart, x)
         gated = self.gate.judge(coordinates, state.aim)
+        judgement, last = state.tracks[0].judgement, state.time
+        if "start" in gated.reasons and judgement.age <= self.gate.early:
+            # All that was learnt so far may be a fault.
+            self._begin_forecaster(state.chart, state.shape, judgement.names, gated.position.shape[1])
+            state = self.state
         self._space.accept(state.chart, x, coordinates, ~gated.replaced)
         # Without its offset a channel continues where it was before a shift.
         continued = gated.position - gated.offset
@@ -216,7 +216,7 @@ class Guarded(OnlineForecaster):
         if some(gated.still):
             # A channel that has never moved is expected to stay where it is.
             path = np.where(gated.still[:, None], continued, path)
-        never = gated.replaced & (state.tracks[0].judgement.seen == 0)
+        never = gated.replaced & (self.gate.state.count == 0)
         if some(never):
             # What the gate puts in place of a channel that has never been seen is no forecast.
             path = np.where(never[:, None], np.nan, path)
@@ -225,7 +225,7 @@ class Guarded(OnlineForecaster):
             for track, position, radius in zip(state.tracks, path, radii, strict=True)
         ]
         state.between.take(continued, path, gated.replaced)
-        last, state.time = state.time, as_time(time)
+        state.time = as_time(time)
         stray = stray_time(last, state.time, self.rate)
         return self._answer(gated, origin, path, [degraded(one, stray) for one in judged] if stray else judged)
 

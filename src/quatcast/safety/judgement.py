@@ -39,6 +39,8 @@ UNEXPECTED = (3.0, 4.0)
 """Ratio of this mean to the usual one below which motion is as usual again, and above which it is not."""
 WIDE = 10.0
 """Ratio of the radius to its usual size above which a forecast is degraded."""
+AT_REST = 1e-3
+"""Usual radius, in diagonals of the box of positions seen, up to which a channel has rested so far."""
 USUALLY = 60.0
 """Seconds over which the radius and one-step errors are averaged, to know what is usual."""
 CLIP = 10.0
@@ -192,8 +194,8 @@ class Judgement(State):
         self.missed = np.where(long, self.missed, share)
         self.often = _above(self.often, self.missed, OFTEN)
         self.since_outside = np.where(gated.outside, 0, self.since_outside + 1)
-        if "shift" in gated.reasons:
-            self.since_shift = np.where([reason == "shift" for reason in gated.reasons], 0, self.since_shift)
+        if "shift" in gated.reasons or "start" in gated.reasons:
+            self.since_shift = np.where(np.isin(gated.reasons, ("shift", "start")), 0, self.since_shift)
         self._expect(gated.innovation, accepted)
 
     def _expect(self, innovation: Floats, accepted: Bools) -> None:
@@ -255,8 +257,8 @@ class Judgement(State):
 
     def _follow_radius(self, radius: Floats) -> None:
         """Let the usual radius follow the radius of forecasts that can be used."""
-        # A channel that has rested so far had radii of zero: nothing is usual yet.
-        usual = np.where(self.usual_radius > 0, self.usual_radius, radius)
+        # A channel that has rested so far had radii of zero, or of rounding errors: nothing is usual yet.
+        usual = np.where(self.usual_radius > AT_REST * norm(self.high - self.low), self.usual_radius, radius)
         followed = usual + (np.minimum(radius, WIDE * usual) - usual) / (USUALLY * self.rate)
         self.usual_radius = np.where(np.isfinite(radius), followed, self.usual_radius)
 

@@ -22,7 +22,8 @@ TOGETHER, WIDER, WIDEST = 2.0, 2.0, 2.5
 to how many root-mean-square distances r."""
 LASTING = 15.0
 """Seconds for which samples must agree to be accepted however far away they are."""
-
+CHANGES = 3
+"""Number of different values after which a channel that has never moved before moves."""
 RETURNING = 0.25
 """How much a sample within the usual range counts against one far outside it."""
 
@@ -87,8 +88,9 @@ class Shifts(State):
         The last implausible sample.
     agreeing
         Number of implausible samples in a row that agree with each other.
-    offset
-        How far the channel has been shifted.
+    offset, home
+        How far the channel has been shifted, and how far when it was where it belongs: not zero if its first samples
+        were elsewhere.
     outside, lately
         Number of samples far outside the usual range, in a row, and less a quarter of those within it since then.
 
@@ -107,6 +109,7 @@ class Shifts(State):
     doubtful: Floats
     agreeing: Counts
     offset: Floats
+    home: Floats
     outside: Counts
     lately: Floats
 
@@ -114,14 +117,14 @@ class Shifts(State):
     def begin(cls, shape: tuple[int, int]) -> Shifts:
         """Return the initial state for samples of a shape (channels, dimensions)."""
         counts = np.zeros(shape[0], dtype=np.int64)
-        return cls(np.zeros(shape), counts, np.zeros(shape), counts, np.zeros(shape[0]))
+        return cls(np.zeros(shape), counts, np.zeros(shape), np.zeros(shape), counts, np.zeros(shape[0]))
 
     def end(self, x: Floats, trusted: Bools, place: Place) -> Bools:
         """Take the offset away from channels that are back where they were before, and return which these are."""
-        if not self.offset.any():
+        if not (away := self.offset - self.home).any():
             return np.zeros_like(trusted)
-        back = trusted & (norm(self.offset) > 0) & (norm(x - place.expected) <= place.bound)
-        self.offset = np.where(back[:, None], 0.0, self.offset)
+        back = trusted & (norm(away) > 0) & (norm(x - self.home - place.expected) <= place.bound)
+        self.offset = np.where(back[:, None], self.home, self.offset)
         return np.asarray(back)
 
     def accept(
@@ -141,20 +144,30 @@ class Shifts(State):
         distance = x - self.offset - place.center
         apart, jump = norm(x - self.doubtful), norm(distance)
         r, early = place.spread, place.early
-        agree = apart <= np.maximum(place.bound, CLOSE * jump)
+        # A body that begins to move for the first time goes on from where it rested, at any acceleration.
+        agree = apart <= np.maximum(place.bound, np.where(r > 0, CLOSE, 1.0) * jump)
         agreeing = np.where(doubted, np.where(agree, self.agreeing, 0) + 1, self.agreeing)
         # A coordinate that has jumped and repeats its value may be a sentinel: it is no evidence of motion.
         repeated = ((x == self.doubtful) & (np.abs(distance) > 0.5 * jump[:, None])).any(axis=-1)
         repeated = np.where(early, place.repeats > 0, repeated)
         agreeing = np.where(doubted & repeated, np.minimum(self.agreeing, agreeing), agreeing)
-        shifted = doubted & (agreeing >= np.where(early | (jump <= FAULT * r), patience, lasting))
+        # At a coarse resolution most of the first samples repeat the one before.
+        needed = np.where(early | (jump <= FAULT * r), np.where(r > 0, patience, CHANGES), lasting)
+        shifted = doubted & (agreeing >= needed)
         self.agreeing = np.where(plausible | shifted, 0, agreeing)
         self.doubtful = np.where(doubted[:, None], x, self.doubtful)
         far = shifted & ~early & (jump > AWAY * r)
-        home = shifted & ~early & (norm(x - place.center) <= AWAY * r)
+        home = shifted & ~early & (norm(x - self.home - place.center) <= AWAY * r)
         self.offset = np.where(far[:, None], x - place.expected, self.offset)
-        self.offset = np.where(home[:, None], 0.0, self.offset)
+        self.offset = np.where(home[:, None], self.home, self.offset)
+        self.arrive(x - place.expected, shifted & early)
         return shifted, np.minimum(0.5 * apart, CLOSE * jump)
+
+    def arrive(self, offset: Floats, which: Bools) -> None:
+        """Let channels of which nothing was known before belong where they are now, at this offset."""
+        if some(which):
+            self.offset = np.where(which[:, None], offset, self.offset)
+            self.home = np.where(which[:, None], offset, self.home)
 
     def settle(self, away: Floats, outside: Bools, lasting: float) -> tuple[Bools, Floats]:
         """Let channels that stay far outside their usual range continue there: their offset absorbs the distance.

@@ -253,9 +253,12 @@ def as_time(time: float | None) -> float:
     """
     if time is None:
         return math.nan
-    if isinstance(time, bool) or not isinstance(time, Real):
-        raise ValueError(f"time: expected a number of seconds, or None, got {time!r}")
-    return float(time)
+    try:
+        if isinstance(time, Real) and not isinstance(time, bool):
+            return float(time)
+    except OverflowError:  # a whole number that no float can hold
+        pass
+    raise ValueError(f"time: expected a number of seconds, or None, got {time!r}")
 
 
 def stray_time(before: float, now: float, rate: float) -> str:

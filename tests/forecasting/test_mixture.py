@@ -100,11 +100,14 @@ def test_independent_experts_are_better_together(truth):
 def test_a_forecast_uses_the_weights_of_errors_known_before_or_after_the_sample(truth, learn_first):
     errors, memory, shrinkage = [noise(truth, seed, 1.0 + seed) for seed in range(3)], 40, 0.2
     mixed, _ = run(truth[:120], errors, memory=memory, shrinkage=shrinkage, learn_first=learn_first)
-    covariance, weights = np.zeros((3, 3, 3)), np.full((3, 3), 1 / 3)
+    covariance, weights, power = np.zeros((3, 3, 3)), np.full((3, 3), 1 / 3), np.zeros(3)
     for t in range(120 - HORIZON):
         before = weights
         if t >= HORIZON:
             e = np.stack([error[t] for error in errors], axis=1)
+            # Errors are measured in units of those of the median member over an eighth of the memory.
+            power += (np.median(np.sum(e**2, axis=-1), axis=-1) - power) / min(t - HORIZON + 1, memory / 8)
+            e = e / np.sqrt(power)[:, None, None]
             covariance = (1 - 1 / memory) * covariance + e @ e.swapaxes(-1, -2)
             # As long as fewer errors are known than are remembered, their correlations count less.
             weights = blend(covariance, max(shrinkage, min(2.0, shrinkage * memory / (t - HORIZON + 1))))
@@ -158,7 +161,7 @@ def test_an_expert_that_fails_loses_its_weight_within_five_seconds(truth, memory
     failing[600:] += failure
     mixed, weights = run(truth, [failing, good], memory=memory)
     assert weights[599, :, 0].min() > 0.6
-    assert weights[600 + 5 * RATE, :, 0].max() < 0.05
+    assert weights[600 + 5 * RATE, :, 0].max() < 0.06
     assert rmse(mixed[600 + 5 * RATE :]) <= 1.1 * rmse(good[600 + 5 * RATE :])
 
 
@@ -186,6 +189,18 @@ def test_never_much_worse_than_the_best_member(truth, sizes):
     errors = [noise(truth, seed, size) for seed, size in enumerate(sizes)]
     mixed, _ = run(truth, errors, shrinkage=0.5)
     assert rmse(mixed[300:]) <= 1.1 * min(rmse(e[300:]) for e in errors) + 1e-6
+
+
+def test_a_burst_of_large_errors_is_not_remembered_longer_than_it_lasted(truth):
+    """For ten seconds everything is ten times as large, and another member is better."""
+    one, other = noise(truth, 0), noise(truth, 1, 2.0)
+    clean, _ = run(truth, [one, other])
+    burst = slice(300, 300 + 10 * RATE)
+    one[burst] *= 20
+    other[burst] *= 5
+    mixed, _ = run(truth, [one, other])
+    later = slice(burst.stop + 20 * RATE, burst.stop + 40 * RATE)
+    assert rmse(mixed[later]) < 1.15 * rmse(clean[later])
 
 
 def test_experts_that_take_turns_are_better_together(truth):

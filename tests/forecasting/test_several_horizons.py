@@ -207,7 +207,10 @@ class Fixed(DampedVelocity):
 
 
 def test_a_mixture_weighs_each_horizon_by_its_own_errors():
-    """C sums γᵃeeᵀ of the errors that have matured at each horizon; weights follow from it."""
+    """C sums γᵃeeᵀ/s² of the errors that have matured at each horizon; weights follow from it.
+
+    Of two members, s is the size of the smaller errors, averaged over an eighth of the memory.
+    """
     x, memory, rho = signal(70), 25, [0.1, 0.2, 0.3]
     members = [
         Fixed(LONGEST, x, (0.1, 1.0, 1.0), 1, horizons=AHEAD),
@@ -221,10 +224,11 @@ def test_a_mixture_weighs_each_horizon_by_its_own_errors():
         made.append(mixture.state.made[-1])
         mixture.learn()
     for i, h in enumerate(AHEAD):
-        C = np.zeros((2, 2, 2))
+        C, power = np.zeros((2, 2, 2)), np.zeros(2)
         for t in range(h, len(x)):
             e = (x[t] - made[t - h][:, i]).swapaxes(0, 1)
-            C = (1 - 1 / memory) * C + e @ e.mT
+            power += (np.sum(e**2, axis=-1).min(axis=-1) - power) / min(t - h + 1, memory / 8)
+            C = (1 - 1 / memory) * C + e @ e.mT / power[:, None, None]
         np.testing.assert_allclose(mixture.state.covariance[i], C, rtol=1e-9)
         np.testing.assert_allclose(mixture.weights[i], blend(C, rho[i]), rtol=1e-9)
     assert (mixture.weights[0, :, 0] > 0.9).all()

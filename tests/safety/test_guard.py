@@ -237,5 +237,7 @@ def test_a_loss_longer_than_a_quarter_of_the_horizon_is_told(calm):
 
 def test_a_gate_for_another_rate_is_refused():
     with pytest.raises(ValueError, match=r"gate: expected one .*Gate\(rate=57\.0, \.\.\.\), got Gate\(rate=10\.0"):
-        Guarded(Repeat(), rate=57.0, gate=Gate(sentinels=[9999]))
+        Guarded(Repeat(), rate=57.0, gate=Gate(10.0, sentinels=[9999]))
+    adapted = Guarded(Repeat(), rate=57.0, gate=Gate(sentinels=[9999])).gate
+    assert (adapted.rate, adapted.sentinels) == (57.0, (9999,))
     assert Guarded(Repeat(), rate=57.0, gate=Gate(57.14)).gate.rate == 57.14

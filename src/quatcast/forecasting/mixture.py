@@ -1,14 +1,18 @@
 """A mixture of forecasters, weighted by their recent errors.
 
 At each sample every member forecasts; when the sample that was forecast arrives, the errors of all members are known.
-With E the matured errors of K members and C = Σ γᵃEEᵀ their covariance, in which older errors count less, the weights
-minimise the error that the mixture would have had, regularised towards weights by inverse power, which ignore
-correlations:
+With E the matured errors of K members, s their usual size at that time, and C = Σ γᵃEEᵀ/s² their covariance, in which
+older errors count less, the weights minimise the error that the mixture would have had, regularised towards weights by
+inverse power, which ignore correlations:
 
     min wᵀCw + ρ·Σₖ Cₖₖwₖ²,    Σw = 1,    w ≥ 0.
 
 Correlations of few errors are unreliable: as long as only n errors are known, fewer than the memory M of the mixture, ρ
 is multiplied by M/n, up to ρ = 2.
+
+The usual size s is the running root mean square of the median member's errors over an eighth of M. Without it, a few
+seconds of large errors, such as those of deep breaths or of a fault, would determine the weights until they are
+forgotten.
 
 Members with the same errors do not count twice, a member that fails loses its weight within seconds, and because
 weights lie between zero and one, the mixture is never much worse than its best member.
@@ -51,6 +55,8 @@ DISCOUNT = 0.25
 """Factor by which earlier errors count less once a member has joined."""
 FEW = 50
 """Number of samples, in multiples of `reweigh`, up to which the weights are computed at every sample."""
+LOCAL = 0.125
+"""Share of the memory over which the usual size of errors is averaged."""
 FADED = 0.05
 """Factor by which earlier errors of a channel count less once it is observed again after a gap."""
 
@@ -117,6 +123,8 @@ class MixtureState(ForecasterState):
         C, (horizons, channels, K, K).
     weights
         (horizons, channels, K), equal until errors are known.
+    power
+        s², (horizons, channels).
     joined
         (horizons, K), True for members whose errors are in C.
     count
@@ -134,6 +142,7 @@ class MixtureState(ForecasterState):
     made: deque[Floats]
     covariance: Floats
     weights: Floats
+    power: Floats
     joined: Bools
     count: Counts
     low: Floats
@@ -237,6 +246,7 @@ class Mixture(Combination):
             made=deque(maxlen=self.horizon + 1),
             covariance=np.zeros((H, channels, K, K)),
             weights=np.full((H, channels, K), 1.0 / K),
+            power=np.zeros((H, channels)),
             joined=np.zeros((H, K), dtype=bool),
             count=np.zeros((H, channels), dtype=np.int64),
             low=np.full(shape, np.inf),
@@ -327,9 +337,20 @@ class Mixture(Combination):
         # A member that has failed counts as much as the worst of the others.
         worst = errors[np.where(known, np.sum(errors**2, axis=(-2, -1)), -1.0).argmax()]
         e = np.where(known[:, None, None], errors, worst).swapaxes(0, 1)
-        e = np.where(joined[:, None], e, 0.0)
+        e = np.where(joined[:, None], e / self._usual_size(i, e[:, known])[:, None, None], 0.0)
         decayed = (1.0 - 1.0 / self.memory) * C + e @ e.mT
         return np.flatnonzero(joined), np.where(state.observed[:, None, None], decayed, C)
+
+    def _usual_size(self, i: int, errors: Floats) -> Floats:
+        """Return s (channels,) of horizon i with the newest errors (channels, members, dimensions)."""
+        state, power = self.state, np.add.reduce(errors * errors, axis=-1)
+        median = np.sort(power, axis=-1)[:, (power.shape[1] - 1) // 2]
+        # Where half of the members are exact, the errors of the others must not overflow.
+        median = np.maximum(median, NEGLIGIBLE**2 * power.max(axis=-1))
+        gain = state.observed / np.minimum(state.count[i] + 1, max(1.0, LOCAL * self.memory))
+        state.power = state.power.copy()
+        state.power[i] += gain * (median - state.power[i])
+        return np.asarray(np.sqrt(np.maximum(state.power[i], TINY)))
 
     def _mix(self, forecasts: Floats) -> Floats:
         """Return the weighted mean of those forecasts (K, horizons, channels, dimensions) that exist."""

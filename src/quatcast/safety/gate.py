@@ -34,8 +34,8 @@ WIDEST = 0.5
 """Largest running scale of innovations, in root-mean-square distances from the mean."""
 NEAR = 3.0
 """Distance from the mean, in root-mean-square distances, beyond which a lost channel is not steered."""
-SAME_RATE = 0.02
-"""Relative difference up to which the rate of a gate is that of the samples."""
+USUAL_RATE = 10.0
+"""Sampling rate in Hz of a gate by itself that is given none."""
 OWN_SHARE = 0.3
 """Share of the one-step forecast in the first replacement of a gap; its square in the second, and so on."""
 LAG = 0.5
@@ -92,7 +92,7 @@ class Gate(Checkpointable):
     Parameters
     ----------
     rate
-        Sampling rate in Hz.
+        Sampling rate in Hz; by default that of the guard that the gate is given to, or 10 Hz for a gate by itself.
     tolerance, reach
         Factors of the bound above.
     patience
@@ -124,7 +124,7 @@ class Gate(Checkpointable):
 
     def __init__(
         self,
-        rate: float = 10.0,
+        rate: float | None = None,
         *,
         tolerance: float = 6.0,
         reach: float = 0.5,
@@ -132,16 +132,18 @@ class Gate(Checkpointable):
         sentinels: Sequence[float | Sequence[float]] = (),
         valid: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
-        for name, value in (("rate", rate), ("tolerance", tolerance), ("reach", reach), ("patience", patience)):
+        hz = USUAL_RATE if rate is None else rate
+        for name, value in (("rate", hz), ("tolerance", tolerance), ("reach", reach), ("patience", patience)):
             if not (is_number(value) and value > 0):
                 raise ValueError(f"{name}: expected a positive finite number, got {value!r}")
-        self.rate, self.tolerance, self.reach, self.patience = float(rate), tolerance, reach, patience
+        self.rate, self.tolerance, self.reach, self.patience = rate, tolerance, reach, patience
+        self._hz = float(hz)
         if valid is not None:
             check_range(valid)
         self.sentinels, self.valid = tuple(sentinels), valid
         # Number of samples after which the first ones are judged.
-        self.early = max(round(EARLY * rate), 4 * WARMUP)
-        self._forget, self._lag = 1.0 / (MEMORY * rate + 1), max(1, round(LAG * rate))
+        self.early = max(round(EARLY * hz), 4 * WARMUP)
+        self._forget, self._lag = 1.0 / (MEMORY * hz + 1), max(1, round(LAG * hz))
 
     def update(self, sample: ArrayLike) -> Gated:
         """Check and judge the newest sample (channels, dimensions), in which NaN and infinity are missing values."""
@@ -189,13 +191,13 @@ class Gate(Checkpointable):
         state, shifts = self.state, self.state.shifts
         present: Bools = np.logical_and.reduce(np.abs(x) <= LARGEST, axis=-1)  # False for NaN
         moved = state.repeats.moved
-        frozen = state.repeats.update(x, present, self.rate)
+        frozen = state.repeats.update(x, present, self._hz)
         trusted = present & ~frozen
 
         raw = x if every(present) else np.where(present[:, None], x, 0.0)
         back = shifts.end(raw, trusted, place)
         innovation = norm(raw - shifts.offset - place.expected)
-        unknown = (place.bound == 0) & (state.count < FROZEN * self.rate)
+        unknown = (place.bound == 0) & (state.count < FROZEN * self._hz)
         plausible = trusted & ((innovation <= place.bound) | (state.count < WARMUP) | unknown)
         if some(trusted & ~plausible):
             plausible |= trusted & (innovation <= place.widened(innovation, plausible))
@@ -222,7 +224,7 @@ class Gate(Checkpointable):
             lost = self._losses(observed, frozen)
             position = np.where(observed[:, None], y, self._fill(y, observed, step.step, np.maximum(lost - 1, 0), aim))
         state.past = np.concatenate([state.past[1:], position[None]])
-        settled = (state.count >= EARLY * self.rate) & (state.power > 0)
+        settled = (state.count >= EARLY * self._hz) & (state.power > 0)
         outside = settled & ~self._within(OUTSIDE, position)
         shifted = shifted | self._settle(position, outside)
         position = state.past[-1]
@@ -237,7 +239,7 @@ class Gate(Checkpointable):
             reasons=reasons(present, frozen, observed, shifted | back | anew, anew),
             lost=state.lost.copy(),
             offset=shifts.offset.copy(),
-            still=~state.repeats.moved & (state.count >= EARLY * self.rate),
+            still=~state.repeats.moved & (state.count >= EARLY * self._hz),
             outside=outside,
             innovation=innovation,
         )
@@ -281,17 +283,17 @@ class Gate(Checkpointable):
         """Return where the next sample is plausible."""
         state = self.state
         spread = np.sqrt(state.power)
-        caution = 1.0 + 1.5 * self.rate / np.maximum(state.count, 1)
+        caution = 1.0 + 1.5 * self._hz / np.maximum(state.count, 1)
         bound = self.tolerance * caution * state.scale + self.reach * spread
-        early = (state.count < EARLY * self.rate) | (state.power == 0)
+        early = (state.count < EARLY * self._hz) | (state.power == 0)
         return Place(expected, bound, state.center, spread, early, state.repeats.count)
 
     def _accept(self, x: Floats, doubted: Bools, plausible: Bools, place: Place) -> Bools:
         """Return which doubted samples are accepted as a shift; a channel that is hardly known then begins anew."""
         state = self.state
-        patience = max(3, round(self.patience * self.rate))
+        patience = max(3, round(self.patience * self._hz))
         shifted, apart = state.shifts.accept(
-            x, doubted, plausible, place, patience=patience, lasting=LASTING * self.rate
+            x, doubted, plausible, place, patience=patience, lasting=LASTING * self._hz
         )
         if not some(shifted):
             return shifted
@@ -325,10 +327,10 @@ class Gate(Checkpointable):
     def _settle(self, position: Floats, outside: Bools) -> Bools:
         """Let channels that stay far outside their usual range continue there, and widen it if they come and go."""
         state, away = self.state, position - self.state.center
-        settled, distance = state.shifts.settle(away, outside, LASTING * self.rate)
+        settled, distance = state.shifts.settle(away, outside, LASTING * self._hz)
         # A body that moves after a long rest passes through its place of rest in every period.
-        passing = state.shifts.outside < 0.5 * LASTING * self.rate
-        if some(often := outside & passing & (state.shifts.lately >= LASTING * self.rate)):
+        passing = state.shifts.outside < 0.5 * LASTING * self._hz
+        if some(often := outside & passing & (state.shifts.lately >= LASTING * self._hz)):
             state.power = np.where(often, np.sum(away * away, axis=-1) / AWAY**2, state.power)
         if some(settled):
             state.past = state.past - distance
@@ -340,7 +342,7 @@ class Gate(Checkpointable):
         """Return the running scale of innovations after those of known channels."""
         state, begun = self.state, self.state.scale > 0
         clipped = np.where(begun, np.minimum(innovation, CLIP * state.scale), innovation)
-        weight = np.where(begun, min(0.5 / self.rate, 1.0), 1.0)
+        weight = np.where(begun, min(0.5 / self._hz, 1.0), 1.0)
         scale = state.scale + np.where(known, weight * (clipped - state.scale), 0.0)
         # Implausible samples must not widen the bound until anything is plausible.
         return np.minimum(scale, np.where(begun, np.maximum(WIDEST * np.sqrt(state.power), state.scale), np.inf))
@@ -370,8 +372,8 @@ class Gate(Checkpointable):
             towards = target.approach(state.past[-1], step, lost, state.scale)
             followed = self._within(NEAR, target.position) & self._within(NEAR, towards)
             filled = np.where(followed[:, None], towards, filled)
-        if observed.any() and state.companions.count >= KNOWN * self.rate:
-            others, unexplained = state.companions.infer(position, state.past, observed, self.rate)
+        if observed.any() and state.companions.count >= KNOWN * self._hz:
+            others, unexplained = state.companions.infer(position, state.past, observed, self._hz)
             share = OWN_SHARE ** np.minimum(lost + 1, 1000.0)[~observed]
             if target is not None:
                 own = target.uncertainty(lost)[~observed]
@@ -381,21 +383,3 @@ class Gate(Checkpointable):
         # What has never moved rests, to the last digit.
         filled = np.where((state.power > 0)[:, None], filled, state.past[-1])
         return np.asarray(np.clip(filled, -LARGEST, LARGEST))
-
-
-def gate_for(rate: float, gate: Gate | None = None) -> Gate:
-    """Return a gate for samples of a rate in Hz: the one that is given, or one with its usual settings.
-
-    Examples
-    --------
-    >>> gate_for(57.0, Gate(sentinels=[9999]))
-    Traceback (most recent call last):
-    ValueError: gate: expected one for the sampling rate, Gate(rate=57.0, ...), got Gate(rate=10.0, ...)
-    """
-    made = Gate(rate) if gate is None else gate
-    if not isinstance(made, Gate):
-        raise ValueError(f"gate: expected a Gate, or None, got {gate!r}")
-    if not np.isclose(made.rate, rate, rtol=SAME_RATE, atol=0.0):
-        expected = f"one for the sampling rate, Gate(rate={rate}, ...)"
-        raise ValueError(f"gate: expected {expected}, got Gate(rate={made.rate}, ...)")
-    return made

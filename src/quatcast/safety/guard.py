@@ -36,7 +36,8 @@ from quatcast.forecasting.progress import counted
 from quatcast.forecasting.spaces import find_space
 from quatcast.safety.between import Between, Distances
 from quatcast.safety.channels import some
-from quatcast.safety.gate import Gate, gate_for
+from quatcast.safety.gate import Gate
+from quatcast.safety.gate_choice import gate_for
 from quatcast.safety.gated import Gated
 from quatcast.safety.judgement import RECENT
 from quatcast.safety.points import Curve, Points
@@ -76,7 +77,7 @@ class Guarded(OnlineForecaster):
     rate
         Sampling rate in Hz.
     gate
-        A `Gate` for the same rate; by default one with its usual settings.
+        A `Gate` for the same rate, or for none in particular; by default one with its usual settings.
     level
         Target coverage of the radius.
     names

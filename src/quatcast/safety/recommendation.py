@@ -44,7 +44,7 @@ def recommended(
     names
         Names of the channels in messages; by default "channel 1", "channel 2", …
     gate
-        A `Gate` for the same rate that knows the sentinel values or the valid range of your tracker; by default one
+        A `Gate(sentinels=…, valid=…)` that knows the sentinel values or the valid range of your tracker; by default one
         that does not. A copy of it is used, so that several forecasters may be given the same one.
     learn_first
         Learn from each sample before answering instead of after it, for comparisons.

@@ -32,6 +32,8 @@ EARLY = 5.0
 """Seconds of samples below which a channel that jumps begins anew: its first samples may have been the fault."""
 WIDEST = 0.5
 """Largest running scale of innovations, in root-mean-square distances from the mean."""
+HOME = 2.0
+"""Seconds after which a channel that is where it was before a shift is back, if it did not jump there."""
 NEAR = 3.0
 """Distance from the mean, in root-mean-square distances, beyond which a lost channel is not steered."""
 USUAL_RATE = 10.0
@@ -201,8 +203,8 @@ class Gate(Checkpointable):
         plausible = trusted & ((innovation <= place.bound) | (state.count < WARMUP) | unknown)
         if some(trusted & ~plausible):
             plausible |= trusted & (innovation <= place.widened(innovation, plausible))
-        shifted = self._accept(raw, trusted & ~plausible, plausible, place)
-        observed = plausible | shifted
+        shifted = self._accept(raw, trusted & ~plausible, plausible, place) | self._come_home(raw, trusted)
+        observed, plausible = plausible | shifted, plausible & ~shifted
         complete = every(observed)
         # A channel that is seen for the first time among others that were seen before begins where it was set to.
         shifts.arrive(raw - state.past[-1], observed & (state.count == 0) & (state.lost > 0))
@@ -301,6 +303,15 @@ class Gate(Checkpointable):
         state.scale = np.where(shifted, np.maximum(state.scale, apart), state.scale)
         self._begin_anew(shifted & place.early)
         return shifted
+
+    def _come_home(self, x: Floats, trusted: Bools) -> Bools:
+        """Return which channels are back where they were before a shift; their usual range is that of then."""
+        state, shifts = self.state, self.state.shifts
+        back = shifts.come_home(x, trusted, HOME * self._hz)
+        if some(back):
+            state.center = np.where(back[:, None], shifts.center, state.center)
+            state.power = np.where(back, shifts.spread**2, state.power)
+        return back
 
     def _begin_anew(self, which: Bools) -> None:
         """Forget what is known of some channels."""

@@ -24,6 +24,8 @@ LASTING = 15.0
 """Seconds for which samples must agree to be accepted however far away they are."""
 CHANGES = 3
 """Number of different values after which a channel that has never moved before moves."""
+RANGE = 3.0
+"""Distance from the mean, in root-mean-square distances, up to which a channel is where it was before a shift."""
 RETURNING = 0.25
 """How much a sample within the usual range counts against one far outside it."""
 
@@ -91,6 +93,10 @@ class Shifts(State):
     offset, home
         How far the channel has been shifted, and how far when it was where it belongs: not zero if its first samples
         were elsewhere.
+    center, spread
+        Mean position and root-mean-square distance r from it before the channel was shifted away.
+    returned
+        Number of samples in a row within that range since then.
     outside, lately
         Number of samples far outside the usual range, in a row, and less a quarter of those within it since then.
 
@@ -110,20 +116,36 @@ class Shifts(State):
     agreeing: Counts
     offset: Floats
     home: Floats
+    center: Floats
+    spread: Floats
+    returned: Counts
     outside: Counts
     lately: Floats
 
     @classmethod
     def begin(cls, shape: tuple[int, int]) -> Shifts:
         """Return the initial state for samples of a shape (channels, dimensions)."""
-        counts = np.zeros(shape[0], dtype=np.int64)
-        return cls(np.zeros(shape), counts, np.zeros(shape), np.zeros(shape), counts, np.zeros(shape[0]))
+        counts, numbers, points = np.zeros(shape[0], dtype=np.int64), np.zeros(shape[0]), np.zeros(shape)
+        return cls(points, counts, points, points, points, numbers, counts, counts, numbers)
 
     def end(self, x: Floats, trusted: Bools, place: Place) -> Bools:
         """Take the offset away from channels that are back where they were before, and return which these are."""
         if not (away := self.offset - self.home).any():
             return np.zeros_like(trusted)
         back = trusted & (norm(away) > 0) & (norm(x - self.home - place.expected) <= place.bound)
+        self.offset = np.where(back[:, None], self.home, self.offset)
+        return np.asarray(back)
+
+    def come_home(self, x: Floats, trusted: Bools, lasting: float) -> Bools:
+        """Do the same for channels that have been within their range before the shift for `lasting` samples.
+
+        After motion that was many times as large as usual, the way back may be plausible all along.
+        """
+        if not (away := norm(self.offset - self.home)).any():
+            return np.zeros_like(trusted)
+        near = (away > 0) & (norm(x - self.home - self.center) <= RANGE * self.spread)
+        self.returned = np.where(trusted, np.where(near, self.returned + 1, 0), self.returned)
+        back = trusted & (self.returned >= lasting)
         self.offset = np.where(back[:, None], self.home, self.offset)
         return np.asarray(back)
 
@@ -158,6 +180,9 @@ class Shifts(State):
         self.doubtful = np.where(doubted[:, None], x, self.doubtful)
         far = shifted & ~early & (jump > AWAY * r)
         home = shifted & ~early & (norm(x - self.home - place.center) <= AWAY * r)
+        left = far & (norm(self.offset - self.home) == 0)
+        self.center = np.where(left[:, None], place.center, self.center)
+        self.spread, self.returned = np.where(left, r, self.spread), np.where(left, 0, self.returned)
         self.offset = np.where(far[:, None], x - place.expected, self.offset)
         self.offset = np.where(home[:, None], self.home, self.offset)
         self.arrive(x - place.expected, shifted & early)

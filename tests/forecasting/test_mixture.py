@@ -196,11 +196,9 @@ def test_a_burst_of_large_errors_is_not_remembered_longer_than_it_lasted(truth):
     one, other = noise(truth, 0), noise(truth, 1, 2.0)
     clean, _ = run(truth, [one, other])
     burst = slice(300, 300 + 10 * RATE)
-    one[burst] *= 20
-    other[burst] *= 5
+    one[burst], other[burst] = 20 * one[burst], 5 * other[burst]
     mixed, _ = run(truth, [one, other])
-    later = slice(burst.stop + 20 * RATE, burst.stop + 40 * RATE)
-    assert rmse(mixed[later]) < 1.15 * rmse(clean[later])
+    assert rmse(mixed[600:800]) < 1.15 * rmse(clean[600:800])
 
 
 def test_experts_that_take_turns_are_better_together(truth):

@@ -137,13 +137,14 @@ class Shifts(State):
         return np.asarray(back)
 
     def come_home(self, x: Floats, trusted: Bools, lasting: float) -> Bools:
-        """Do the same for channels that have been within their range before the shift for `lasting` samples.
+        """Take the offset away from channels that have been where they were before the shift for `lasting` samples.
 
-        After motion that was many times as large as usual, the way back may be plausible all along.
+        After motion that was many times as large as usual, the way back may be plausible all along, so that `end` does
+        not notice it. Returns which channels these are.
         """
         if not (away := norm(self.offset - self.home)).any():
             return np.zeros_like(trusted)
-        near = (away > 0) & (norm(x - self.home - self.center) <= RANGE * self.spread)
+        near = (away > 0) & (norm(x - self.home - self.center) < RANGE * self.spread)
         self.returned = np.where(trusted, np.where(near, self.returned + 1, 0), self.returned)
         back = trusted & (self.returned >= lasting)
         self.offset = np.where(back[:, None], self.home, self.offset)

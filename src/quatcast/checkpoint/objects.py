@@ -174,16 +174,16 @@ def _cloned(value: Any) -> Any:
 
 _IMMUTABLE = frozenset({np.ndarray, bool, int, float, str, type(None)})
 """Types of values that a step replaces and does not change; most values of a state."""
+_COPIED = (deque, dict)
+_SEQUENCES = (list, tuple)
 
 
 def _marked(value: Any) -> Any:
-    if type(value) in _IMMUTABLE:
-        return value, None
-    if isinstance(value, deque | dict):
-        return value.copy(), None
     if isinstance(value, Checkpointable):
         return value, value.mark()
-    if isinstance(value, list | tuple):
+    if isinstance(value, _COPIED):
+        return value.copy(), None
+    if isinstance(value, _SEQUENCES):
         # A slice of a named tuple would be a plain tuple.
         marks = [item.mark() for item in value if isinstance(item, Checkpointable)]
         return value[:] if isinstance(value, list) else value, marks

@@ -301,6 +301,8 @@ def _backward(engine: Engine, U: Array, saved: list[Saved], lam: Array, above: A
 
 def _per_run(rows: Array, matrix: Array) -> Array:
     """Multiply rows (n, runs, a) by matrices (runs, a, b), run by run: (n, runs, b)."""
+    if matrix.shape[0] == 1:
+        return (rows[:, 0, :] @ matrix[0, ...])[:, None, :]
     if type(rows) is np.ndarray:
         product = np.empty((*rows.shape[:2], matrix.shape[-1]), dtype=rows.dtype)
         np.matmul(rows.transpose(1, 0, 2), matrix, out=product.transpose(1, 0, 2))

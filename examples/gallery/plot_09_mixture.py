@@ -3,8 +3,8 @@ Weights of a mixture over time
 ==============================
 
 A ``Mixture`` gives each member a weight by its recent errors, for each channel separately. Here the signal changes its
-nature twice: it is a slow wave, then noise around a fixed point, then a fast wave. The member that suits the signal
-takes over within seconds.
+nature twice: it is a slow wave, then a random walk, which nothing forecasts better than its last position, then a fast
+wave. The members that suit the signal take over as their errors become known.
 """
 
 import matplotlib.pyplot as plt
@@ -14,10 +14,11 @@ from quatcast import RLS, Forecaster, Mixture, Persistence
 
 rng = np.random.default_rng(1)
 times = np.arange(1500) / 10
-phase = np.where(times < 70, 0.8 * times, np.where(times < 110, 56.0, 2.5 * times))
-wave = np.stack([np.sin(phase), np.cos(phase), 0.3 * np.sin(2 * phase)], axis=-1)[:, np.newaxis]
-noise = np.where((times > 70) & (times < 110), 0.15, 0.02)[:, np.newaxis, np.newaxis]
-positions = 10 * (wave + noise * rng.standard_normal(wave.shape))
+frequency = np.where(times < 70, 0.8, np.where(times < 110, 0.0, 2.5))
+phase = np.cumsum(frequency) / 10
+wave = 10 * np.stack([np.sin(phase), np.cos(phase), 0.3 * np.sin(2 * phase)], axis=-1)
+walk = np.cumsum(rng.standard_normal(wave.shape) * (frequency == 0)[:, np.newaxis], axis=0)
+positions = (wave + walk + 0.2 * rng.standard_normal(wave.shape))[:, np.newaxis]
 
 members = {
     "RLS, long memory": Forecaster(RLS(forgetting=0.9995), horizon=5, lags=10),
@@ -29,17 +30,15 @@ members = {
 # The weights of a channel sum to one. They change as errors of forecasts become known.
 
 mixture = Mixture(list(members.values()), memory=50)
-weights = np.full((len(times), len(members)), np.nan)
-for t, sample in enumerate(positions):
+weights = []
+for sample in positions:
     mixture.update(sample)
-    if mixture.weights is not None:
-        weights[t] = mixture.weights[0]
+    weights.append(mixture.weights[0])
 
 figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(8, 5.5))
 above.plot(times, positions[:, 0, 0], color="0.3")
 above.set(ylabel="x [mm]", title="The signal")
-known = np.isfinite(weights).all(axis=-1)
-below.stackplot(times[known], weights[known].T, labels=list(members), colors=["C0", "C4", "C1"], alpha=0.8)
+below.stackplot(times, np.transpose(weights), labels=list(members), colors=["C0", "C4", "C1"], alpha=0.8)
 below.set(xlabel="time [s]", ylabel="weight", ylim=(0, 1), xlim=(30, 150), title="The members' weights")
 below.legend(loc="lower left", ncols=3, frameon=True, fontsize="small")
 plt.show()

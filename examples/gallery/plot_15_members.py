@@ -34,8 +34,8 @@ for t, sample in enumerate(recording.positions):
     weights.append(np.add.reduceat(mixture.weights[0], np.cumsum([0, *groups.values()][:-1])))
 
 # %%
-# The weights are those of the marker on the lower abdomen. They are computed anew with every sample from the errors that
-# are known by then, so that a member that fails loses its weight within seconds.
+# The weights are those of the marker on the lower abdomen. They are computed anew with every sample from the errors
+# that are known by then, so that a member that fails loses its weight within seconds.
 
 figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(10, 5.5), height_ratios=(3, 2), layout="constrained")
 above.stackplot(recording.times, np.transpose(weights), labels=list(groups), alpha=0.85)

@@ -7,7 +7,6 @@ pipeline that a program has made itself.
 from __future__ import annotations
 
 from quatcast.live.clock import DeviceClock
-from quatcast.live.done import Summary
 from quatcast.live.export import export_session
 from quatcast.live.frames import ForecastFrame, Frame, FrameError, PathPoint
 from quatcast.live.grid import Grid, GridSample
@@ -19,6 +18,7 @@ from quatcast.live.service import Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
 from quatcast.live.summary import summarise
+from quatcast.live.totals import Summary
 from quatcast.live.transports import Sink, Source, open_sink, open_source, register_transport
 from quatcast.live.view.feed import ViewFeed
 

@@ -16,10 +16,10 @@ import numpy as np
 from quatcast.basics.typing import Floats
 from quatcast.checkpoint import State
 from quatcast.live.clock import DeviceClock
+from quatcast.live.clock_choice import WORDS, next_base
+from quatcast.live.clock_speed import TOO_FAST, Tempo, too_fast
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import Frame
-from quatcast.live.tempo import TOO_FAST, Tempo, too_fast
-from quatcast.live.timebase import WORDS, next_base
 from quatcast.safety.status import UNIT_QUATERNIONS
 
 EXACT = 0.05

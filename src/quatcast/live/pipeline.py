@@ -19,14 +19,13 @@ from quatcast.basics.typing import Floats
 from quatcast.data.wording import counted
 from quatcast.forecasting.contract import learn_with
 from quatcast.live.clock import DeviceClock
-from quatcast.live.coordinates import fitted
+from quatcast.live.clock_choice import base_of, passed_over, times_of
 from quatcast.live.fields import MAX_CHANNELS
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.grid import Grid, GridSample, Taken
 from quatcast.live.rate import detect_rate, enough
 from quatcast.live.settings import COMPUTING, LiveSettings
-from quatcast.live.shapes import in_shape, usual_shape, watch
-from quatcast.live.timebase import base_of, passed_over, times_of
+from quatcast.live.shapes import fitted, in_shape, usual_shape, watch
 from quatcast.safety.guard import Guarded
 from quatcast.safety.recommendation import recommended
 from quatcast.safety.status import Forecast, Status

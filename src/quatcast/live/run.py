@@ -14,15 +14,15 @@ from typing import Any
 
 from quatcast.engine.threads import one_thread
 from quatcast.live import systemd
-from quatcast.live.done import Summary
-from quatcast.live.garbage import only_young
 from quatcast.live.journal import ROTATE
+from quatcast.live.latency import only_young
+from quatcast.live.learning import Turns
 from quatcast.live.metrics import Metrics
-from quatcast.live.pace import Turns
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.service import CHECKPOINT, Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
+from quatcast.live.totals import Summary
 from quatcast.live.transports import Source, open_sink, open_source
 from quatcast.live.view.feed import ViewFeed
 

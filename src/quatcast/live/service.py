@@ -18,21 +18,18 @@ from dataclasses import replace
 from typing import Any
 
 from quatcast.live.clock import now
-from quatcast.live.coordinates import fitted
-from quatcast.live.counters import Counters
-from quatcast.live.done import Summary
 from quatcast.live.frames import ForecastFrame, Frame
-from quatcast.live.garbage import OVERDUE, Garbage
 from quatcast.live.grid import GridSample
-from quatcast.live.helpers import run_with_helpers
-from quatcast.live.hold import HOLD, hold_after
+from quatcast.live.latency import OVERDUE, Garbage, Readiness
+from quatcast.live.learning import TURN, Pace, Turns, is_hurried
 from quatcast.live.metrics import Metrics
-from quatcast.live.pace import TURN, Pace, Turns, is_hurried
 from quatcast.live.pipeline import Pipeline
-from quatcast.live.readiness import Readiness
 from quatcast.live.session import Session
+from quatcast.live.shapes import fitted
+from quatcast.live.silence import HOLD, Unusable, hold_after
+from quatcast.live.tasks import run_with_helpers
+from quatcast.live.totals import Counters, Summary
 from quatcast.live.transports.base import Sink, Source
-from quatcast.live.unusable import Unusable
 from quatcast.live.view.feed import ViewFeed
 
 log = logging.getLogger("quatcast.live")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quatcast.live import systemd
-from quatcast.live.pace import Turns
+from quatcast.live.learning import Turns
 from quatcast.live.run import ViewAddress
 from quatcast.live.settings import LiveSettings
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from quatcast.basics.escaping import one_line
 from quatcast.data.recording import AXES
-from quatcast.live.checks import remove_check
-from quatcast.live.coordinates import allowed, expected
+from quatcast.live.checksums import remove_checksum
 from quatcast.live.frames import ChecksumError, Frame, FrameError
 from quatcast.live.messages import header_is_ordered, header_names, parse_sample, split_cells
 from quatcast.live.settings import LiveSettings
+from quatcast.live.shapes import allowed, expected
 from quatcast.live.transports.base import Source
 from quatcast.live.transports.endpoint import Endpoint
 
@@ -165,7 +165,7 @@ class LineReader:
         line = line.strip()
         if not line:
             return None
-        content = remove_check(line)
+        content = remove_checksum(line)
         if content is None and self.rules.check:
             self.refuse("checksum", "expected a line with a checksum, because of check=required")
             return None

@@ -16,11 +16,12 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self
 from urllib.parse import SplitResult
 
+from quatcast.live.addresses import naming
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import Sink, register_transport
-from quatcast.live.transports.endpoint import Endpoint, naming, parse_endpoint
+from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.limits import Inbox, RateLimit
 from quatcast.live.transports.lines import LINE_OPTIONS, LineReader, TextSource, line_rules, read_token
 

@@ -12,7 +12,7 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from quatcast.live.protection import check_token, is_loopback, is_own_name
+from quatcast.live.addresses import check_token, is_loopback, is_own_name
 
 
 @dataclass(frozen=True)

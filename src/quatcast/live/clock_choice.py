@@ -1,4 +1,4 @@
-"""What gives frames their time: the clock of the device, its sequence numbers, or the times of arrival.
+"""Which clock gives frames their time: that of the device, its sequence numbers, or the times of arrival.
 
 A tracker may fill in the same time, or the same number, in every message, or times in milliseconds. Such a clock is of
 no use and is passed over.
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quatcast.live.clock_speed import TOO_FAST, too_fast
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import Frame
 from quatcast.live.rate import LOWEST
-from quatcast.live.tempo import TOO_FAST, too_fast
 
 FEWEST = 3
 """Number of different times that a clock must have shown, if there were as many frames."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ EVERY = 60.0
 OVERDUE = 10.0
 """Seconds for which a collection that is due waits until the service has learnt."""
 NEVER = 1_000_000_000
+SWITCH = 0.0005
+"""Seconds for which a thread that writes files may keep the interpreter from the loop."""
 AHEAD = 0.003
 """Seconds before the next sample is due at which to get ready; this takes about one millisecond."""
 SHORTEST = 0.015
@@ -64,6 +67,17 @@ def only_young() -> Iterator[None]:
     finally:
         gc.set_threshold(*thresholds)
         gc.unfreeze()
+
+
+@contextmanager
+def quick_switches() -> Iterator[None]:
+    """Return a context in which other threads keep the interpreter for a short time only."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 class Readiness:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from typing import Any
 from quatcast.engine.threads import one_thread
 from quatcast.live import systemd
 from quatcast.live.journal import ROTATE
-from quatcast.live.latency import only_young
+from quatcast.live.latency import only_young, quick_switches
 from quatcast.live.learning import Turns
 from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
@@ -29,8 +28,6 @@ from quatcast.live.view.feed import ViewFeed
 log = logging.getLogger("quatcast.live")
 
 INSTALL = "needs the extra `live`: pip install 'quatcast[live]'"
-SWITCH = 0.0005
-"""Seconds for which a thread that writes files may keep the interpreter from the loop."""
 
 
 @dataclass(frozen=True)
@@ -143,16 +140,8 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
             say(f"Waiting for samples from {plan.source.partition('?')[0]}; Ctrl-C ends")
             systemd.notify("READY=1")
 
-        beating = asyncio.create_task(systemd.signs_of_life())
-        before = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH)
-        try:
-            with _stopped_by_signals(service), only_young(), one_thread():
-                return await service.run(opened)
-        finally:
-            systemd.notify("STOPPING=1")
-            sys.setswitchinterval(before)
-            beating.cancel()
+        with systemd.lifetime(), quick_switches(), _stopped_by_signals(service), only_young(), one_thread():
+            return await service.run(opened)
 
 
 def _in_space_of(source: Source, plan: StreamPlan) -> LiveSettings:

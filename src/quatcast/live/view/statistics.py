@@ -16,7 +16,7 @@ import numpy as np
 
 from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.spaces import find_space
-from quatcast.live.frames import ForecastFrame, PathPoint
+from quatcast.live.frames import ForecastFrame, PathPoint, radii_by_kind
 from quatcast.live.grid import interpolate
 from quatcast.live.view.rows import SAME_TIME, horizons
 
@@ -146,21 +146,12 @@ class Statistics:
             kinds, _, channels = self._shape
             error = self._space.distance(point.position[:channels], truth).reshape(kinds, channels)
             known = np.isfinite(error)
-            radius = self._radii(point)
+            radius = radii_by_kind(point, kinds)[:, :channels]
             judged: Bools = known & np.isfinite(radius)
             now.squares[:, index] += np.where(known, error, 0.0) ** 2
             now.errors[:, index] += known
             now.with_radius[:, index] += judged
             now.covered[:, index] += judged & (error <= radius)
-
-    def _radii(self, point: PathPoint) -> Floats:
-        """Return the radii (kinds, channels) of a forecast; NaN where there is none."""
-        kinds, _, channels = self._shape
-        radii = np.full((kinds, channels), np.nan)
-        radii[0] = point.radius[:channels]
-        if kinds > 1 and point.angle_radius is not None:
-            radii[1] = point.angle_radius[:channels]
-        return radii
 
     def _truth(self, target: float, time: float, sample: Floats) -> Floats | None:
         """Return the sample at `target`, which is not after the newest one; None if it is not known."""

@@ -104,9 +104,9 @@ def run_in_space(predictor: Predictor, batch: Batch, recording: Recording) -> Fo
     array([[1., 0., 0., 0.]])
     """
     coordinates = Coordinates(recording, filled=not predictor.takes_missing, native=predictor.takes_spaces)
-    made = predictor.run(batch, coordinates.positions)
-    back = coordinates.back(made.positions.reshape(coordinates.positions.shape), made.horizon)
-    return replace(made, positions=back)
+    forecasts = predictor.run(batch, coordinates.positions)
+    back = coordinates.back(forecasts.positions.reshape(coordinates.positions.shape), forecasts.horizon)
+    return replace(forecasts, positions=back)
 
 
 def persistence(recording: Recording, horizon: int) -> Floats:

@@ -95,7 +95,17 @@ def passed_over(frames: Sequence[Frame], base: str, rate: float = 0.0) -> str:
     given = "device" if frames[0].device_time is not None else "sequence" if frames[0].sequence is not None else base
     if base == given:
         return ""
-    why = _fault(frames, given, rate)
+    return used_instead(given, _fault(frames, given, rate), base)
+
+
+def used_instead(given: str, why: str, base: str) -> str:
+    """Return a sentence that says what is wrong with a clock, and which one is used instead.
+
+    Examples
+    --------
+    >>> used_instead("device", "does not advance", "sequence")
+    'the device time does not advance, so that sequence numbers are used instead'
+    """
     return f"the {WORDS[given]} {why}, so that {WORDS[base]}{'s' * (base == 'sequence')} are used instead"
 
 

@@ -142,22 +142,22 @@ def _numbers(values: Floats) -> list[float | None]:
 
 def _forecast_rows(forecasts: Iterable[ForecastRecord], columns: _Columns) -> Iterator[list[Any]]:
     for one in forecasts:
-        made = one.forecast
-        times = [made.sequence, made.time, made.target_time, made.sent_time]
+        forecast = one.forecast
+        times = [forecast.sequence, forecast.time, forecast.target_time, forecast.sent_time]
         marks = [getattr(one, name) for name in MARKS]
-        numbers = [*columns.values(made.position), *_radii(made, columns)]
-        filled = made.filled.tolist() if len(made.filled) == len(columns.names) else [True] * len(columns.names)
-        row = [*times, made.status, made.reason, *marks, *numbers, *filled]
-        for point in made.path[: len(columns.further)]:
+        numbers = [*columns.values(forecast.position), *_radii(forecast, columns)]
+        filled = forecast.filled.tolist() if len(forecast.filled) == len(columns.names) else [True] * len(columns.names)
+        row = [*times, forecast.status, forecast.reason, *marks, *numbers, *filled]
+        for point in forecast.path[: len(columns.further)]:
             row += [point.target_time, point.status, *columns.values(point.position), *_radii(point, columns)]
         yield row
 
 
-def _radii(made: ForecastFrame | PathPoint, columns: _Columns) -> list[float | None]:
+def _radii(forecast: ForecastFrame | PathPoint, columns: _Columns) -> list[float | None]:
     kinds = 2 if columns.space == "pose" else 1
-    if len(made.radius) != len(columns.names):
+    if len(forecast.radius) != len(columns.names):
         return [None] * (kinds * len(columns.names))
-    return _numbers(radii_by_kind(made, kinds))
+    return _numbers(radii_by_kind(forecast, kinds))
 
 
 def export_session(folder: Path, form: str, out: Path) -> list[Path]:

@@ -11,6 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from quatcast.basics.typing import Bools, Floats
+from quatcast.safety.status import Status
+
+STATUSES = tuple(status.label for status in Status)
+"""Labels of the status, in the order of their numbers."""
+UNUSABLE = (Status.WARMING_UP.label, Status.HOLD.label)
+"""Labels with which a forecast must not be used."""
 
 
 class FrameError(ValueError):

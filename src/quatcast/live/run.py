@@ -113,13 +113,18 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
         say(f"Space: {settings.space}, as the source says")
     sinks = [open_sink(url, settings.stream) for url in plan.sinks]
     feed = ViewFeed(space=settings.space) if plan.view is not None else None
-    told: list[Callable[[str, str], None]] = []
-    session = None
+    session: Session | None = None
+    service: Service | None = None
+
+    def report_trouble(text: str) -> None:
+        if service is None:
+            log.warning(text)
+        else:
+            service.tell("journal", text)
+
     async with AsyncExitStack() as stack:
         if plan.record is not None:
-            session = Session(
-                plan.record, settings, lambda text: told[0]("journal", text) if told else log.warning(text), plan.rotate
-            )
+            session = Session(plan.record, settings, report_trouble, plan.rotate)
             stack.callback(session.close)  # also if the service does not get as far as to close it
         service = Service(
             Pipeline(settings),
@@ -131,7 +136,6 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
             checkpoint=plan.checkpoint,
             turns=Turns.inherited(),
         )
-        told.append(service.tell)
         if plan.view is not None and feed is not None:
             say(f"View: {await _open_view(stack, feed, metrics, plan.view)}")
 

@@ -197,8 +197,6 @@ class Session:
             os.fsync(file.fileno())
         temporary.replace(self.folder / "session.json")
 
-    # Recovery.
-
     def recover(self, pipeline: Pipeline) -> Recovery:
         """Bring a new pipeline to where the session was, and open the journal."""
         recovery = Recovery()
@@ -241,13 +239,11 @@ class Session:
                 if learnt:
                     pipeline.learn(limit)
                 if sample.number not in known:
-                    made = pipeline.to_frame(forecast, sample, now())
-                    added.append(forecast_line(made, number, recovered=True))
+                    answer = pipeline.to_frame(forecast, sample, now())
+                    added.append(forecast_line(answer, number, recovered=True))
         if recovery.last is None and (last := newest(self.folder, read_frames)) is not None:
             recovery.last = last[1]
         return added
-
-    # Writing.
 
     def record_frame(self, frame: Frame, number: int) -> None:
         """Write a frame to the journal before anything is made of it."""
@@ -358,7 +354,7 @@ def _lock(folder: Path) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
-        # Of the surroundings, not of the settings: the supervisor tries again.
+        # The settings are not wrong, so that the supervisor tries again.
         raise BlockingIOError(
             f"{folder}: another process writes this session; stop it or give another folder"
         ) from None

@@ -14,7 +14,7 @@ import numpy as np
 
 from quatcast.basics.typing import Floats
 from quatcast.live.clock import now
-from quatcast.live.frames import ChecksumError, ForecastFrame, FrameError
+from quatcast.live.frames import UNUSABLE, ChecksumError, ForecastFrame, FrameError
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.igtl_codec import (
@@ -171,7 +171,7 @@ class IgtlSink(TcpLinkSink):
         self._status = ""
 
     def _message(self, forecast: ForecastFrame) -> bytes:
-        poses = {} if forecast.status in ("hold", "warming up") else self._poses(forecast)
+        poses = {} if forecast.status in UNUSABLE else self._poses(forecast)
         code = STATUS_OK if poses else STATUS_NOT_READY
         said, self._status = self._status, f"{forecast.status}: {forecast.reason}"
         message = b"" if poses and said == self._status else self._state(forecast, code)

@@ -286,11 +286,6 @@ def _score(
                 compared.append(truth.compare(sample, earlier))
         before = one
     summary.seconds = (last or 0.0) - (first or 0.0)
-    summary.latencies = _finite(latencies)
+    summary.latencies = np.array([one for one in latencies if math.isfinite(one)])
     summary.times = np.array(times)
     summary.scores = truth.scores(compared, len(summary.names), summary.unit)
-
-
-def _finite(values: Sequence[float]) -> Floats:
-    array = np.array(values, dtype=float)
-    return np.asarray(array[np.isfinite(array)])

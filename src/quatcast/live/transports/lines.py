@@ -166,18 +166,18 @@ class LineReader:
         if not line:
             return None
         content = remove_checksum(line)
+        text = line if content is None else content
         if content is None and self.rules.check:
             self.refuse("checksum", "expected a line with a checksum, because of check=required")
             return None
         first, self._begun = not self._begun, True
         try:
-            frame = parse_sample(line if content is None else content, "", received, self.rules.coordinates)
+            frame = parse_sample(text, "", received, self.rules.coordinates)
         except ChecksumError as error:
             self.refuse("checksum", str(error))
             return None
         except FrameError as error:
-            is_expected = first or bool(self._disordered)
-            if not (is_expected and self._read_header(line if content is None else content)):
+            if not ((first or self._disordered) and self._read_header(text)):
                 self.refuse("malformed", str(error))
             return None
         if self._disordered and not line.startswith(b"{"):

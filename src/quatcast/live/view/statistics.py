@@ -98,14 +98,16 @@ class Statistics:
             in radians. Of poses, these are the figures of the positions; `angle_rmse` and `angle_coverage`, for the
             last minute, are those of the orientations.
         """
-        recent, times = self._recent(), np.fromiter(self._times, float, len(self._times))
-        count = sum((b.errors for b in recent), np.zeros(self._shape))
-        with_radius = sum((b.with_radius for b in recent), np.zeros(self._shape))
-        samples = sum(b.samples for b in recent)
+        recent = [b for b in self._bins if b.index > self._bins[-1].index - RECENT]
+        times = np.fromiter(self._times, float, len(self._times))
+        squares, errors, covered, with_radius = (
+            sum((getattr(b, name) for b in recent), np.zeros(self._shape))
+            for name in ("squares", "errors", "covered", "with_radius")
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
-            rmse = np.sqrt(sum((b.squares for b in recent), np.zeros(self._shape)) / count)
-            coverage = sum((b.covered for b in recent), np.zeros(self._shape)) / with_radius
-            lost = sum((b.lost for b in recent), np.zeros(self._shape[-1])) / samples
+            rmse = np.sqrt(squares / errors)
+            coverage = covered / with_radius
+            lost = sum((b.lost for b in recent), np.zeros(self._shape[-1])) / sum(b.samples for b in recent)
             # A bin that has just begun would say more about chance than about the forecasts.
             fullest = max((b.samples for b in self._bins), default=0)
             shown = [b for b in self._bins if b.samples >= ENOUGH * fullest]
@@ -131,9 +133,6 @@ class Statistics:
         if not self._bins or self._bins[-1].index != index:
             self._bins.append(Bin(index, self._shape))
         return self._bins[-1]
-
-    def _recent(self) -> list[Bin]:
-        return [b for b in self._bins if b.index > self._bins[-1].index - RECENT]
 
     def _score(self, index: int, time: float, sample: Floats, now: Bin) -> None:
         """Score the forecasts for one horizon that are for a time up to `time`."""

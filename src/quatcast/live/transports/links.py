@@ -32,8 +32,8 @@ class Connections(Protocol):
         """End all connections."""
 
 
-class LinkSource(Source):
-    """A source over connections; derived classes put the frames of each connection into the inbox.
+class Linked:
+    """What sources and sinks over connections have in common.
 
     Parameters
     ----------
@@ -41,7 +41,6 @@ class LinkSource(Source):
         Where to listen or connect.
     """
 
-    refused: Counter[str]
     _links: Connections
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -49,8 +48,14 @@ class LinkSource(Source):
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port; a port that the system has chosen is known once the source has been entered."""
+        """Host and port; a port that the system has chosen is known once the transport has been entered."""
         return self._links.address
+
+
+class LinkSource(Linked, Source):
+    """A source over connections; derived classes put the frames of each connection into the inbox."""
+
+    refused: Counter[str]
 
     async def __aenter__(self) -> Self:
         """Listen or connect."""
@@ -95,25 +100,13 @@ class LineSource(LinkSource, TextSource):
                     await self._inbox.put(frame)
 
 
-class LinkSink(Sink):
-    """A sink over connections; derived classes write the messages.
-
-    Parameters
-    ----------
-    endpoint
-        Where to listen or connect.
-    """
-
-    _links: Connections
+class LinkSink(Linked, Sink):
+    """A sink over connections; derived classes write the messages."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint, self.dropped, self.refused = endpoint, 0, Counter[str]()
+        super().__init__(endpoint)
+        self.dropped = 0
         self._outboxes: set[Outbox] = set()
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port; a port that the system has chosen is known once the sink has been entered."""
-        return self._links.address
 
     @property
     def receivers(self) -> int:

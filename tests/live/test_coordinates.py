@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from streams import Given, Kept, frame
 
-from quatcast.live.done import Summary
 from quatcast.live.frames import Frame
 from quatcast.live.journal import encode_line, read_journal
 from quatcast.live.pipeline import Pipeline
@@ -17,6 +16,7 @@ from quatcast.live.records import frame_line, read_frames
 from quatcast.live.service import Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
+from quatcast.live.totals import Summary
 
 POSES = np.tile([1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0], (1, 1))
 RIGHT = {"position": 3, "vector": 4, "orientation": 4, "pose": 7}

@@ -142,7 +142,7 @@ def test_rate_limit_lets_through_what_it_promises() -> None:
 
 
 def test_backoff_grows_to_its_limit_and_begins_again() -> None:
-    backoff = Backoff(first=0.2, longest=5.0)
+    backoff = Backoff()
     delays = [backoff.next() for _ in range(20)]
     assert 0.1 <= delays[0] <= 0.2
     assert all(2.5 <= delay <= 5.0 for delay in delays[5:])

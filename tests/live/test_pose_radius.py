@@ -16,7 +16,6 @@ from quatcast.basics.typing import Floats
 from quatcast.cli import run
 from quatcast.live.export import export_session
 from quatcast.live.frames import ForecastFrame, Frame
-from quatcast.live.hold import hold_after
 from quatcast.live.journal import encode_line, journal_files, read_journal
 from quatcast.live.messages import forecast_message, parse_forecast
 from quatcast.live.pipeline import Pipeline
@@ -26,6 +25,7 @@ from quatcast.live.run import StreamPlan, ViewAddress, serve
 from quatcast.live.service import Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
+from quatcast.live.silence import hold_after
 from quatcast.live.summary import Scores, summarise
 from quatcast.live.view.feed import ViewFeed
 

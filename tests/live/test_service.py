@@ -15,7 +15,6 @@ import pytest
 from streams import POSITIONS, Given, Kept, build_cheap, frame
 
 from quatcast.live.clock import now
-from quatcast.live.done import Summary
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.journal import read_journal
 from quatcast.live.messages import parse_forecast, sample_message, sample_text
@@ -29,6 +28,7 @@ from quatcast.live.service import Service
 from quatcast.live.session import Session, checkpoints
 from quatcast.live.settings import LiveSettings
 from quatcast.live.summary import summarise
+from quatcast.live.totals import Summary
 from quatcast.live.transports import Source, open_sink, open_source
 from quatcast.live.view.feed import ViewFeed
 from quatcast.safety.guard import Guarded

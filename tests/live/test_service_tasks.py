@@ -13,7 +13,7 @@ import pytest
 from streams import Given, Kept, build_cheap, frame
 
 from quatcast.live.frames import ForecastFrame
-from quatcast.live.garbage import Garbage, only_young
+from quatcast.live.latency import Garbage, only_young
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.service import Service
 from quatcast.live.session import Session, checkpoints

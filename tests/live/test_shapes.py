@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from streams import POSITIONS, Given, Kept, build_cheap, frame
-from test_timebase import assert_interruptions_change_nothing, run
+from test_clock_choice import assert_interruptions_change_nothing, run
 
 from quatcast.live.export import export_session
 from quatcast.live.frames import Frame

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from quatcast.cli import run
-from quatcast.live.pace import Turns
+from quatcast.live.learning import Turns
 from quatcast.live.supervisor import parse_config, read_config, supervise
 
 SOURCE = {"source": "simulated:"}

@@ -17,7 +17,7 @@ from network import TOKEN, collect, datagrams, free_port, made_forecast, run, sa
 from quatcast.live.clock import now
 from quatcast.live.frames import Frame
 from quatcast.live.messages import MAX_MESSAGE, parse_forecast, sample_message
-from quatcast.live.transports import limits, links, open_sink, open_source
+from quatcast.live.transports import limits, open_sink, open_source, tcp_links
 from quatcast.live.transports.udp import UDP_BURST
 
 needs_nc = pytest.mark.skipif(shutil.which("nc") is None, reason="nc is not installed")
@@ -258,7 +258,7 @@ def test_tcp_token() -> None:
 
 
 def test_silent_client_does_not_keep_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "STALL_SECONDS", 0.05)
+    monkeypatch.setattr(tcp_links, "STALL_SECONDS", 0.05)
 
     async def main() -> None:
         async with open_source(f"tcp://127.0.0.1:0?listen&token={TOKEN}", "s") as source, tcp_client(source.address):

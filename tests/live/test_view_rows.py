@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from quatcast.live.frames import ForecastFrame, PathPoint
-from quatcast.live.view.rows import MAX_CHANNELS, MAX_HORIZONS, STATUSES, Layout, horizons, pack, rows_message, unpack
+from quatcast.live.frames import STATUSES, ForecastFrame, PathPoint
+from quatcast.live.view.rows import MAX_CHANNELS, MAX_HORIZONS, Layout, horizons, pack, rows_message, unpack
 
 FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=False)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from quatcast.basics.annotations import is_number
 from quatcast.data.recording import SPACES
 from quatcast.data.style import TIME_UNITS
 
@@ -28,7 +28,7 @@ class Options:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        if self.rate is not None and not (_is_number(self.rate) and 0 < self.rate < math.inf):
+        if self.rate is not None and not (is_number(self.rate) and self.rate > 0):
             raise ValueError(f"rate: expected a positive number of Hz, got {self.rate!r}")
         if self.dimensions not in (None, 3, 4):
             raise ValueError(f"dimensions: expected 3 or 4, got {self.dimensions!r}")
@@ -66,7 +66,3 @@ class Options:
             else:
                 common = unit.strip()
         return common, single
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

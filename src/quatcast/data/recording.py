@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -290,12 +290,16 @@ class Recording:
                 raise self._error(f"channels: expected some of {', '.join(self.channels)}, got {name!r}")
         at = [self.channels.index(name) for name in channels]
         flat = [c * self.dimensions + axis for c in at for axis in range(self.dimensions)]
-        new = {old: i for i, old in enumerate(flat)}
-        return replace(
-            self,
-            positions=self.positions[:, at],
-            channels=tuple(channels),
-            units=tuple(self.units[c] for c in at),
-            columns=tuple(self.columns[i] for i in flat),
-            order=tuple(new[old] for old in self.order if old in new),
-        )
+        units = tuple(self.units[c] for c in at)
+        return with_columns(self, flat, positions=self.positions[:, at], channels=tuple(channels), units=units)
+
+
+def with_columns(recording: Recording, kept: Sequence[int], **fields: Any) -> Recording:
+    """Return a recording with other fields, and with the names and the order of some of its columns."""
+    new = {old: i for i, old in enumerate(kept)}
+    return replace(
+        recording,
+        columns=tuple(recording.columns[i] for i in kept),
+        order=tuple(new[old] for old in recording.order if old in new),
+        **fields,
+    )

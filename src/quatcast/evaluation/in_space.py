@@ -7,6 +7,7 @@ Positions and vectors are their own coordinates. Orientations are developed into
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,9 +15,10 @@ import numpy as np
 from quatcast.basics.typing import Floats
 from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import Batch, Predictor
-from quatcast.evaluation.protocol import forward_fill
+from quatcast.evaluation.protocol import forward_fill, samples_ahead
+from quatcast.evaluation.records import Configuration
 from quatcast.forecasting.charts import Space
-from quatcast.forecasting.contract import Forecasts
+from quatcast.forecasting.contract import Forecasts, Labels
 from quatcast.forecasting.spaces import find_space
 
 
@@ -88,6 +90,25 @@ class Coordinates:
         return points
 
 
+def batch_for(
+    predictor: Predictor,
+    recording: Recording,
+    horizon: float,
+    labels: Labels,
+    configurations: Sequence[Configuration],
+    seeds: Sequence[int] = (0,),
+    device: str = "cpu",
+) -> Batch:
+    """Return runs of a predictor on a recording, with forecasts `horizon` seconds ahead."""
+    steps, space = samples_ahead(horizon, recording), recording.space if predictor.takes_spaces else "position"
+    return Batch(configurations, seeds, steps, recording.rate, labels, device, recording.channels, space)
+
+
+def coordinates_for(predictor: Predictor, recording: Recording) -> Coordinates:
+    """Return the coordinates of a recording as a predictor needs them."""
+    return Coordinates(recording, filled=not predictor.takes_missing, native=predictor.takes_spaces)
+
+
 def run_in_space(predictor: Predictor, batch: Batch, recording: Recording) -> Forecasts:
     """Forecast a recording of any space with one run of a predictor.
 
@@ -103,10 +124,10 @@ def run_in_space(predictor: Predictor, batch: Batch, recording: Recording) -> Fo
     >>> run_in_space(find_predictor("persistence"), batch, recording).positions[-1]
     array([[1., 0., 0., 0.]])
     """
-    coordinates = Coordinates(recording, filled=not predictor.takes_missing, native=predictor.takes_spaces)
-    made = predictor.run(batch, coordinates.positions)
-    back = coordinates.back(made.positions.reshape(coordinates.positions.shape), made.horizon)
-    return replace(made, positions=back)
+    coordinates = coordinates_for(predictor, recording)
+    forecasts = predictor.run(batch, coordinates.positions)
+    back = coordinates.back(forecasts.positions.reshape(coordinates.positions.shape), forecasts.horizon)
+    return replace(forecasts, positions=back)
 
 
 def persistence(recording: Recording, horizon: int) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra.quaternion import angle
 from quatcast.basics.annotations import is_whole
@@ -196,8 +196,10 @@ def score_orientations(actual: ArrayLike, forecast: ArrayLike, start: int = 600)
     return GeodesicScores(**_of_runs(values, ~usable.all(axis=(-2, -1))))
 
 
-def distances(actual: Floats, forecast: Floats, space: str = "position") -> Floats:
+def distances(actual: Floats, forecast: NDArray[np.floating[Any]], space: str = "position") -> Floats:
     """Return the distances (…) between points (…, coordinates): Euclidean ones, or angles in degrees of orientations.
+
+    They are computed in double precision, also for forecasts in single precision, as stores hold them.
 
     Examples
     --------
@@ -206,10 +208,11 @@ def distances(actual: Floats, forecast: Floats, space: str = "position") -> Floa
     >>> distances(np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, -2.0]), "orientation")
     array(180.)
     """
+    guess = np.asarray(forecast, dtype=float)
     with np.errstate(all="ignore"):
         if space == "orientation":
-            return np.asarray(np.degrees(angle(actual, forecast)))
-        return np.asarray(np.linalg.norm(forecast - actual, axis=-1))
+            return np.asarray(np.degrees(angle(actual, guess)))
+        return np.asarray(np.linalg.norm(guess - actual, axis=-1))
 
 
 def error_unit(recording: Recording) -> str:

@@ -106,7 +106,19 @@ class ValidationResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class TracedRun:
+    """The run whose forecasts a trace holds; see `Result`."""
+
+    labels: Labels
+    horizon: float
+    predictor: str
+    configuration: Configuration
+    seed: int
+    recording: str
+
+
+@dataclass(frozen=True, eq=False)
+class Trace(TracedRun):
     """The forecasts of one run over a whole recording, stored for figures.
 
     Attributes
@@ -141,12 +153,6 @@ class Trace:
     array([0.866])
     """
 
-    labels: Labels
-    horizon: float
-    predictor: str
-    configuration: Configuration
-    seed: int
-    recording: str
     group: str
     sampling_rate: float
     channels: tuple[str, ...]
@@ -160,15 +166,9 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class NewTrace:
+class NewTrace(TracedRun):
     """A trace as it is added to a store; `Trace` also has the data of the recording."""
 
-    labels: Labels
-    horizon: float
-    predictor: str
-    configuration: Configuration
-    seed: int
-    recording: str
     arrays: Mapping[str, NDArray[Any]]
 
 

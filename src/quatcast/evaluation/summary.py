@@ -227,15 +227,11 @@ class Summary:
         """Return the names of the recordings of a group."""
         return [recording.name for recording in self.recordings if group in (ALL, recording.group)]
 
-    def runs(self, labels: Labels, horizon: float, predictor: str, recording: str) -> list[Result]:
-        """Return the results of all seeds."""
-        return self._runs.get((labels, horizon, predictor, recording), [])
-
     def of_recording(
         self, labels: Labels, horizon: float, predictor: str, recording: str, metric: Metric = RMSE
     ) -> Estimate | None:
         """Return the mean over the runs on one recording: None without runs, NaN if all of them diverged."""
-        runs = self.runs(labels, horizon, predictor, recording)
+        runs = self._runs.get((labels, horizon, predictor, recording))
         return estimate(getattr(run, metric.field) for run in runs) if runs else None
 
     def of_group(

@@ -1,13 +1,19 @@
 """The live service: samples in from a tracker, forecasts out, a view in the browser, nothing lost.
 
 `serve` runs a `StreamPlan`, which is what the command ``quatcast live`` does. `Service` runs a source, sinks and a
-pipeline that a program has made itself.
+pipeline that a program has made itself. The modules, in the order of a sample's way:
+
+- `frames`, `messages`, `fields`, `checksums`: what travels, and its form as text. `transports`: how it travels.
+- `shapes`, `rate`, `clock`, `clock_choice`, `clock_speed`, `grid`: from irregular frames to one sample per period.
+- `pipeline`, `service`: from samples to forecasts. `learning`, `latency`, `silence`, `totals`, `tasks`: parts of them.
+- `journal`, `records`, `session`: what is stored. `replay`, `summary`, `report`, `export`, `xdf`: what is made of it.
+- `run`, `supervisor`: one stream or several as processes. `settings`, `addresses`, `metrics`, `logs`, `systemd` and
+  `view`: their options and their surroundings.
 """
 
 from __future__ import annotations
 
 from quatcast.live.clock import DeviceClock
-from quatcast.live.done import Summary
 from quatcast.live.export import export_session
 from quatcast.live.frames import ForecastFrame, Frame, FrameError, PathPoint
 from quatcast.live.grid import Grid, GridSample
@@ -19,6 +25,7 @@ from quatcast.live.service import Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
 from quatcast.live.summary import summarise
+from quatcast.live.totals import Summary
 from quatcast.live.transports import Sink, Source, open_sink, open_source, register_transport
 from quatcast.live.view.feed import ViewFeed
 

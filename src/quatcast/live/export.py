@@ -17,9 +17,9 @@ from quatcast.basics.escaping import csv_cell
 from quatcast.basics.typing import Floats
 from quatcast.data.recording import AXES
 from quatcast.data.wording import with_unit
-from quatcast.live.frames import ForecastFrame, Frame, PathPoint
+from quatcast.live.frames import ForecastFrame, Frame, PathPoint, radii_by_kind
 from quatcast.live.journal import Reading, read_journal
-from quatcast.live.records import MARKS, read_forecasts, read_frames, usual_frame
+from quatcast.live.records import MARKS, ForecastRecord, read_forecasts, read_frames, usual_frame
 from quatcast.live.session import read_settings
 from quatcast.live.settings import LiveSettings
 from quatcast.live.xdf import XdfStream, write_xdf
@@ -63,17 +63,18 @@ def session_tables(folder: Path, found: Reading) -> list[SessionTable]:
     ValueError
         If the folder holds no session, or a session without samples.
     """
-    settings = read_settings(folder)
-    usual = usual_frame(folder)
-    if usual is None:
-        raise ValueError(f"{folder}: the session holds no samples yet")
-    columns = _Columns.of(settings, usual)
-    samples, frames, forecasts = read_journal(folder), read_journal(folder, found=found), read_journal(folder)
+    columns = _Columns.of(read_settings(folder), usual_frame(folder))
     places = columns.places()
+    samples = (one.forecast for one in read_forecasts(read_journal(folder)))
+    frames = read_frames(read_journal(folder, found=found))
     return [
-        SessionTable("samples", ["time", *places], _sample_rows(samples, columns)),
-        SessionTable("frames", ["n", "sequence", "device_time", "received", *places], _frame_rows(frames, columns)),
-        SessionTable("forecasts", columns.forecasts(), _forecast_rows(forecasts, columns)),
+        SessionTable("samples", ["time", *places], ([one.time, *columns.values(one.sample)] for one in samples)),
+        SessionTable(
+            "frames",
+            ["n", "sequence", "device_time", "received", *places],
+            ([n, one.sequence, one.device_time, one.received, *columns.values(one.values)] for n, one in frames),
+        ),
+        SessionTable("forecasts", columns.forecasts(), _forecast_rows(read_forecasts(read_journal(folder)), columns)),
     ]
 
 
@@ -106,7 +107,7 @@ class _Columns:
         return cls(names, axes, settings.unit or usual.unit, settings.space, tuple(sorted(settings.horizon[1:])))
 
     def values(self, values: Floats) -> list[float | None]:
-        """Return the cells of coordinates; values of another shape, of the start of a stream, are left out."""
+        """Return the cells of coordinates; they are empty for values of another shape, which the grid drops."""
         shape = (len(self.names), len(self.axes))
         return _numbers(values if values.shape == shape else np.full(shape, np.nan))
 
@@ -139,37 +140,24 @@ def _numbers(values: Floats) -> list[float | None]:
     return [value if math.isfinite(value) else None for value in values.ravel().tolist()]
 
 
-def _sample_rows(records: Iterable[dict[str, Any]], columns: _Columns) -> Iterator[list[Any]]:
-    for one in read_forecasts(records):
-        yield [one.forecast.time, *columns.values(one.forecast.sample)]
-
-
-def _frame_rows(records: Iterable[dict[str, Any]], columns: _Columns) -> Iterator[list[Any]]:
-    """Yield the frames; those of another shape, which the grid drops, without their values."""
-    for number, frame in read_frames(records):
-        yield [number, frame.sequence, frame.device_time, frame.received, *columns.values(frame.values)]
-
-
-def _forecast_rows(records: Iterable[dict[str, Any]], columns: _Columns) -> Iterator[list[Any]]:
-    for one in read_forecasts(records):
-        made = one.forecast
-        times = [made.sequence, made.time, made.target_time, made.sent_time]
+def _forecast_rows(forecasts: Iterable[ForecastRecord], columns: _Columns) -> Iterator[list[Any]]:
+    for one in forecasts:
+        forecast = one.forecast
+        times = [forecast.sequence, forecast.time, forecast.target_time, forecast.sent_time]
         marks = [getattr(one, name) for name in MARKS]
-        numbers = [*columns.values(made.position), *_radii(made, columns)]
-        filled = made.filled.tolist() if len(made.filled) == len(columns.names) else [True] * len(columns.names)
-        row = [*times, made.status, made.reason, *marks, *numbers, *filled]
-        for point in made.path[: len(columns.further)]:
+        numbers = [*columns.values(forecast.position), *_radii(forecast, columns)]
+        filled = forecast.filled.tolist() if len(forecast.filled) == len(columns.names) else [True] * len(columns.names)
+        row = [*times, forecast.status, forecast.reason, *marks, *numbers, *filled]
+        for point in forecast.path[: len(columns.further)]:
             row += [point.target_time, point.status, *columns.values(point.position), *_radii(point, columns)]
         yield row
 
 
-def _radii(made: ForecastFrame | PathPoint, columns: _Columns) -> list[float | None]:
-    unknown = np.full(len(columns.names), np.nan)
-    if len(made.radius) != len(unknown):
-        return _numbers(np.concatenate([unknown] * (2 if columns.space == "pose" else 1)))
-    if columns.space != "pose":
-        return _numbers(made.radius)
-    return _numbers(np.concatenate([made.radius, unknown if made.angle_radius is None else made.angle_radius]))
+def _radii(forecast: ForecastFrame | PathPoint, columns: _Columns) -> list[float | None]:
+    kinds = 2 if columns.space == "pose" else 1
+    if len(forecast.radius) != len(columns.names):
+        return [None] * (kinds * len(columns.names))
+    return _numbers(radii_by_kind(forecast, kinds))
 
 
 def export_session(folder: Path, form: str, out: Path) -> list[Path]:

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from quatcast.basics.typing import Bools, Floats
+from quatcast.safety.status import Status
+
+STATUSES = tuple(status.label for status in Status)
+"""Labels of the status, in the order of their numbers."""
+UNUSABLE = (Status.WARMING_UP.label, Status.HOLD.label)
+"""Labels with which a forecast must not be used."""
 
 
 class FrameError(ValueError):
@@ -52,7 +60,6 @@ class Frame:
 
     Examples
     --------
-    >>> import numpy as np
     >>> frame = Frame("chest", 812, 81.2, 1763226000.12, np.array([[1.2, 3.4, 5.6], [np.nan] * 3]), ("lower", "upper"))
     >>> frame.values.shape
     (2, 3)
@@ -84,7 +91,6 @@ class PathPoint:
 
     Examples
     --------
-    >>> import numpy as np
     >>> PathPoint(1763226001.0, np.zeros((2, 3)), np.ones(2), "ok").status
     'ok'
     """
@@ -126,7 +132,6 @@ class ForecastFrame:
 
     Examples
     --------
-    >>> import numpy as np
     >>> forecast = ForecastFrame(
     ...     "chest", 7, 10.0, 10.5, 10.01, np.ones((1, 3)), np.ones(1), "ok", "", np.array([False]), np.zeros((1, 3)))
     >>> forecast.target_time - forecast.time
@@ -148,3 +153,18 @@ class ForecastFrame:
     unit: str = ""
     path: tuple[PathPoint, ...] = ()
     angle_radius: Floats | None = None
+
+
+def radii_by_kind(forecast: ForecastFrame | PathPoint, kinds: int) -> Floats:
+    """Return the radii (kinds, channels) of a forecast; poses have two kinds, the second of which may be missing (NaN).
+
+    Examples
+    --------
+    >>> radii_by_kind(PathPoint(1763226001.0, np.zeros((2, 7)), np.ones(2), "ok"), kinds=2).tolist()
+    [[1.0, 1.0], [nan, nan]]
+    """
+    radii = np.full((kinds, len(forecast.radius)), np.nan)
+    radii[0] = forecast.radius
+    if kinds > 1 and forecast.angle_radius is not None:
+        radii[1] = forecast.angle_radius
+    return radii

@@ -16,10 +16,10 @@ import numpy as np
 from quatcast.basics.typing import Floats
 from quatcast.checkpoint import State
 from quatcast.live.clock import DeviceClock
+from quatcast.live.clock_choice import next_base, used_instead
+from quatcast.live.clock_speed import TOO_FAST, Tempo, too_fast
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import Frame
-from quatcast.live.tempo import TOO_FAST, Tempo, too_fast
-from quatcast.live.timebase import WORDS, next_base
 from quatcast.safety.status import UNIT_QUATERNIONS
 
 EXACT = 0.05
@@ -187,7 +187,7 @@ class Grid(State):
         if ahead > STEP:
             return self._step_forward(time, frame, ahead)
         if self.before is not None and time <= self.before:
-            return self._late(time, frame)
+            return self._late(time, frame, self.before - time)
         self.old = 0
         # A time of the device says that a message is late; a number does not.
         if self.tempo.is_pause(time, frame.received, -ahead, self._oldest()) and self.base == "sequence":
@@ -201,6 +201,9 @@ class Grid(State):
     def follow(self, base: str, frame: Frame, event: str) -> Taken:
         """Begin anew at a frame, with times from elsewhere."""
         self._count("frames")
+        return self._follow(base, frame, event)
+
+    def _follow(self, base: str, frame: Frame, event: str) -> Taken:
         self.base = base
         time = self.time_of(frame)
         return self._drop("untimed") if time is None else self._restart(time, frame, event)
@@ -217,11 +220,8 @@ class Grid(State):
 
     def _leave_clock(self, frame: Frame, speed: float) -> Taken:
         """Begin anew with another clock, because this one advances too many periods per frame."""
-        was, self.base = self.base, next_base(self.base, frame, self.recent[-1][1])
-        time = self.time_of(frame)
-        assert time is not None
-        told = f"the {WORDS[was]} {too_fast(was, speed)}, so that {WORDS[self.base]}{'s' * (self.base == 'sequence')}"
-        return self._restart(time, frame, f"{told} are used instead")
+        base = next_base(self.base, frame, self.recent[-1][1])
+        return self._follow(base, frame, used_instead(self.base, too_fast(self.base, speed), base))
 
     def time_of(self, frame: Frame) -> float | None:
         """Return the time of a frame on the clock that the grid follows, or None if the frame does not have it.
@@ -261,7 +261,7 @@ class Grid(State):
     def _restart(self, time: float, frame: Frame, event: str) -> Taken:
         """Begin anew after a step of a clock; the forecaster is told by missing samples."""
         self._count("steps")
-        gap = self._missing()
+        gap = self._missing(frame.values.shape)
         if self.told - frame.received > FILLED + self.period:
             # The clock of this machine was set back, so that times cannot stay in order.
             self.told = -np.inf
@@ -286,10 +286,8 @@ class Grid(State):
     def _is_old(self, delay: float) -> bool:
         return delay > self._oldest()
 
-    def _late(self, time: float, frame: Frame) -> Taken:
+    def _late(self, time: float, frame: Frame, delay: float) -> Taken:
         """Drop a frame that is older than what was used, unless a run of them shows that a clock was set back."""
-        assert self.before is not None
-        delay = self.before - time
         if delay <= REORDERED * self.period:
             self.patience = self.number + round(PATIENT / self.period)
         if self._is_old(delay):
@@ -327,17 +325,14 @@ class Grid(State):
         if points * self.period > FILLED and points > 2:
             event = f"no sample for {points * self.period:.3g} s"
             self._count("gaps")
-            gap = self._missing()
+            gap = self._missing(values.shape)
             self.due, self.before = time, None
         return Taken(gap + self._place(time, values), event=event)
 
-    def _missing(self) -> list[GridSample]:
+    def _missing(self, shape: tuple[int, ...]) -> list[GridSample]:
         """Return missing samples at the next points of the grid, which tell the forecaster of an interruption."""
-        assert self.values is not None
-        return [
-            self._point(np.full(self.values.shape, np.nan), "missing")
-            for _ in range(max(round(FILLED / self.period), 1))
-        ]
+        count = max(round(FILLED / self.period), 1)
+        return [self._point(np.full(shape, np.nan), "missing") for _ in range(count)]
 
     def _place(self, time: float, values: Floats) -> list[GridSample]:
         """Return the points of the grid up to a frame, and let the grid follow it."""
@@ -362,7 +357,7 @@ class Grid(State):
     def _point(self, values: Floats, kind: str) -> GridSample:
         """Return the next point of the grid and go on to the one after it."""
         self._count(kind)
-        # A better estimate of the offset moves times back; those that were told stay in order.
+        # A better estimate of the offset moves times back; those that were given out stay in order.
         self.told = max(self.told, self.local(self.due))
         sample = GridSample(self.number, self.told, values, kind)
         self.number += 1

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quatcast.live.checks import add_check, remove_check
+from quatcast.live.checksums import add_checksum, remove_checksum
 
 ROTATE = 64 * 2**20
 """Size in bytes from which on a new file is begun."""
@@ -41,7 +41,7 @@ def encode_line(record: dict[str, Any]) -> bytes:
 
 def end_line(text: bytes) -> bytes:
     """Return the line of a JSON object that is text already."""
-    return add_check(text) + b"\n"
+    return add_checksum(text) + b"\n"
 
 
 def decode_line(line: bytes) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def decode_line(line: bytes) -> dict[str, Any]:
     >>> decode_line(encode_line({"type": "event", "text": "hello"}))
     {'type': 'event', 'text': 'hello'}
     """
-    text = remove_check(line.removesuffix(b"\n"))
+    text = remove_checksum(line.removesuffix(b"\n"))
     if text is None:
         raise ValueError("the line is cut off or damaged")
     record = json.loads(text)

@@ -37,7 +37,7 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(content, ensure_ascii=False)
 
 
-def set_up(form: str, level: str = "info") -> None:
+def set_up(form: str) -> None:
     """Send the logs of quatcast to standard error, as "text" or "json"."""
     if form not in ("text", "json"):
         raise ValueError(f"--log: expected text or json, got {form!r}")
@@ -46,4 +46,4 @@ def set_up(form: str, level: str = "info") -> None:
     logger = logging.getLogger("quatcast")
     logger.handlers[:] = [handler]
     logger.propagate = False
-    logger.setLevel(level.upper())
+    logger.setLevel(logging.INFO)

@@ -17,7 +17,7 @@ import numpy as np
 
 from quatcast.basics.typing import Floats
 from quatcast.data.headers import find_groups
-from quatcast.live.checks import add_check, remove_check
+from quatcast.live.checksums import add_checksum, remove_checksum
 from quatcast.live.fields import (
     MAX_CHANNELS,
     MAX_DIMENSIONS,
@@ -46,7 +46,7 @@ def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3)
     """Read a sample from a JSON object or from a line of numbers.
 
     A line of numbers contains `dimensions` numbers per channel, preceded by the time in seconds or by nothing. An empty
-    cell or `nan` is a missing value. A checksum is optional, and checked if there is one; see `quatcast.live.checks`.
+    cell or `nan` is a missing value. A checksum is optional and is checked if present; see `quatcast.live.checksums`.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def sample_message(frame: Frame) -> bytes:
     >>> sample_message(Frame("chest", 3, 0.25, 0.0, np.array([[1.0, 2.0, np.nan], [np.nan] * 3])))
     b'{"v":1,"type":"sample","stream":"chest","seq":3,"t":0.25,"p":[[1.0,2.0,null],null],"crc":"fe58f423"}'
     """
-    return add_check(sample_text(frame))
+    return add_checksum(sample_text(frame))
 
 
 def sample_text(frame: Frame) -> bytes:
@@ -125,7 +125,7 @@ def forecast_message(forecast: ForecastFrame) -> bytes:
     >>> forecast_message(forecast).decode()
     '{"v":1,"type":"forecast","stream":"chest","seq":7,"t":10.0,"t_target":10.5,"t_sent":10.01,"p":[[1.0,2.0,3.0]],"radius":[0.5],"status":"ok","reason":"","filled":[false],"sample":[[1.0,2.0,2.5]],"crc":"bdbc60aa"}'
     """
-    return add_check(forecast_text(forecast))
+    return add_checksum(forecast_text(forecast))
 
 
 def forecast_text(forecast: ForecastFrame) -> bytes:
@@ -273,7 +273,7 @@ def _parse_object(text: str, kind: str) -> dict[str, Any]:
 
 def _check(text: str) -> str:
     """Return a message that has a checksum without it."""
-    content = remove_check(text.encode())
+    content = remove_checksum(text.encode())
     if content is None:
         raise ChecksumError(f"message: expected the checksum of its content at its end, got {text[-40:]!r}")
     return content.decode()

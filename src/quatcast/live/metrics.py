@@ -40,8 +40,8 @@ class Histogram:
     >>> histogram = Histogram()
     >>> for seconds in (0.0004, 0.0015, 0.0016, 0.3):
     ...     histogram.add(seconds)
-    >>> histogram.count, histogram.quantile(0.5)
-    (4, 0.002)
+    >>> histogram.count, histogram.counts[:4]
+    (4, [1, 0, 2, 0])
     """
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
@@ -56,15 +56,6 @@ class Histogram:
         """Count one value."""
         self.counts[bisect_left(BUCKETS, value)] += 1
         self.sum += value
-
-    def quantile(self, level: float) -> float:
-        """Upper bound of the bucket in which the quantile lies; NaN without values."""
-        needed, below = level * self.count, 0
-        for bound, count in zip((*BUCKETS, math.inf), self.counts, strict=True):
-            below += count
-            if below and below >= needed:
-                return bound
-        return math.nan
 
 
 class Metrics:

@@ -15,18 +15,16 @@ from typing import Any
 import numpy as np
 
 from quatcast.basics.escaping import one_line
-from quatcast.basics.typing import Floats
 from quatcast.data.wording import counted
 from quatcast.forecasting.contract import learn_with
 from quatcast.live.clock import DeviceClock
-from quatcast.live.coordinates import fitted
+from quatcast.live.clock_choice import base_of, passed_over, times_of
 from quatcast.live.fields import MAX_CHANNELS
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
 from quatcast.live.grid import Grid, GridSample, Taken
 from quatcast.live.rate import detect_rate, enough
 from quatcast.live.settings import COMPUTING, LiveSettings
-from quatcast.live.shapes import in_shape, usual_shape, watch
-from quatcast.live.timebase import base_of, passed_over, times_of
+from quatcast.live.shapes import fitted, in_shape, usual_shape, watch
 from quatcast.safety.guard import Guarded
 from quatcast.safety.recommendation import recommended
 from quatcast.safety.status import Forecast, Status
@@ -277,24 +275,24 @@ class Pipeline:
 
     def to_frame(self, forecast: Forecast, sample: GridSample, sent: float) -> ForecastFrame:
         """Return a forecast as it is sent: for the first horizon, with those for the others as its path."""
-        several = len(self.horizons) > 1
-        first = forecast.at(self.horizons[0]) if several else forecast
+        first = forecast.at(self.horizons[0]) if len(self.horizons) > 1 else forecast
+        main = _path_point(first, sample.time + self.horizons[0])
         return ForecastFrame(
             stream=self.settings.stream,
             sequence=sample.number,
             time=sample.time,
-            target_time=sample.time + self.horizons[0],
+            target_time=main.target_time,
             sent_time=sent,
-            position=first.position,
-            radius=_radius(first),
-            status=first.status.label,
+            position=main.position,
+            radius=main.radius,
+            status=main.status,
             reason=one_line(first.reason),
             filled=forecast.replaced,
             sample=sample.values,
             names=self.names,
             unit=self.unit,
-            path=tuple(_path_point(forecast, sample.time, horizon) for horizon in sorted(self.horizons[1:])),
-            angle_radius=_angle_radius(first),
+            path=tuple(_path_point(forecast.at(one), sample.time + one) for one in sorted(self.horizons[1:])),
+            angle_radius=main.angle_radius,
         )
 
     def tree(self) -> dict[str, Any]:
@@ -341,16 +339,7 @@ def _fields(frame: Frame) -> tuple[Any, ...]:
     return frame.sequence, frame.device_time, frame.received, frame.values, frame.names, frame.unit
 
 
-def _radius(forecast: Forecast) -> Floats:
-    """Return the radius (channels,) of a forecast; of a pose, that of its position."""
-    return forecast.radius if forecast.radius.ndim == 1 else np.asarray(forecast.radius[:, 0])
-
-
-def _angle_radius(forecast: Forecast) -> Floats | None:
-    """Return the radius (channels,) of the orientations of a forecast of poses; None in other spaces."""
-    return None if forecast.radius.ndim == 1 else np.asarray(forecast.radius[:, 1])
-
-
-def _path_point(forecast: Forecast, time: float, horizon: float) -> PathPoint:
-    one = forecast.at(horizon)
-    return PathPoint(time + horizon, one.position, _radius(one), one.status.label, _angle_radius(one))
+def _path_point(forecast: Forecast, target_time: float) -> PathPoint:
+    """Return a forecast for one horizon; poses have a radius of their position and one of their orientation."""
+    radius, angle_radius = (forecast.radius, None) if forecast.radius.ndim == 1 else forecast.radius.T
+    return PathPoint(target_time, forecast.position, radius, forecast.status.label, angle_radius)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from quatcast.basics.typing import Floats
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.journal import Reading, encode_line, end_line, journal_files, read_file, read_journal
 from quatcast.live.messages import forecast_text, read_forecast, sample_text
+
+T = TypeVar("T")
 
 
 def frame_line(frame: Frame, number: int, *, names: bool) -> bytes:
@@ -117,19 +119,31 @@ def read_forecasts(records: Iterable[dict[str, Any]]) -> Iterator[ForecastRecord
             yield ForecastRecord(read_forecast(record), record["n"], limit=record.get("limit"), **marks)
 
 
-def usual_frame(folder: Path) -> Frame | None:
-    """Return the first frame of a session with the shape that its forecasts have in the end; None without frames.
+def newest(folder: Path, find: Callable[[Iterable[dict[str, Any]]], Iterator[T]]) -> T | None:
+    """Return the last that `find` yields of the records of a journal, whose newest files may hold none."""
+    for _, path in reversed(journal_files(folder)):
+        last = deque(find(read_file(path, Reading())), maxlen=1)
+        if last:
+            return last[0]
+    return None
+
+
+def usual_frame(folder: Path) -> Frame:
+    """Return the first frame of a session with the shape that its forecasts have in the end.
 
     Frames before it may have another shape, and so may forecasts, as long as they were those of a stream warming up.
+
+    Raises
+    ------
+    ValueError
+        If the session has no frames.
     """
-    shape = None
-    for _, path in reversed(journal_files(folder)):
-        newest = deque((one for one in read_file(path, Reading()) if one.get("type") == "forecast"), maxlen=1)
-        if newest:
-            shape = read_forecast(newest[0]).sample.shape
-            break
+    last = newest(folder, lambda records: (one for one in records if one.get("type") == "forecast"))
+    shape = None if last is None else read_forecast(last).sample.shape
     frames = (frame for _, frame in read_frames(read_journal(folder)))
     first = next(frames, None)
-    if first is None or shape in (None, first.values.shape):
+    if first is None:
+        raise ValueError(f"{folder}: the session holds no samples yet")
+    if shape in (None, first.values.shape):
         return first
     return next((frame for frame in frames if frame.values.shape == shape), first)

@@ -40,12 +40,12 @@ class Replayed:
     unrecorded: int
     reading: Reading
 
-    def compare(self, made: ForecastFrame, known: ForecastRecord) -> None:
+    def compare(self, answer: ForecastFrame, known: ForecastRecord) -> None:
         """Count a forecast that was computed again."""
-        if _equal(made, known):
+        if _equal(answer, known):
             self.equal += 1
         else:
-            self.different.append(made.sequence)
+            self.different.append(answer.sequence)
 
     @property
     def same(self) -> bool:
@@ -74,11 +74,11 @@ def replay_session(folder: Path, build: Build = build_recommended) -> Replayed:
             known = recorded.find(sample.number, number)
             if known is None or not known.unlearnt:
                 pipeline.learn(None if known is None else known.limit)
-            made = pipeline.to_frame(forecast, sample, 0.0)
+            answer = pipeline.to_frame(forecast, sample, 0.0)
             if known is None:
-                unmatched[sample.number] = made
+                unmatched[sample.number] = answer
             else:
-                result.compare(made, known)
+                result.compare(answer, known)
     for known in recorded.rest():
         late = unmatched.pop(known.forecast.sequence, None)
         if late is not None:
@@ -115,12 +115,12 @@ class _Recorded:
         yield from self._coming
 
 
-def _equal(made: ForecastFrame, known: ForecastRecord) -> bool:
+def _equal(answer: ForecastFrame, known: ForecastRecord) -> bool:
     """Compare bit for bit; a forecast that was late was sent as a hold."""
     theirs = known.forecast
-    status = known.late or (made.status == theirs.status and made.reason == theirs.reason)
-    pairs = _pairs(made, theirs)
-    for mine, other in zip(made.path, theirs.path, strict=True):
+    status = known.late or (answer.status == theirs.status and answer.reason == theirs.reason)
+    pairs = _pairs(answer, theirs)
+    for mine, other in zip(answer.path, theirs.path, strict=True):
         pairs += _pairs(mine, other)
     return status and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,23 +13,21 @@ from typing import Any
 
 from quatcast.engine.threads import one_thread
 from quatcast.live import systemd
-from quatcast.live.done import Summary
-from quatcast.live.garbage import only_young
 from quatcast.live.journal import ROTATE
+from quatcast.live.latency import only_young, quick_switches
+from quatcast.live.learning import Turns
 from quatcast.live.metrics import Metrics
-from quatcast.live.pace import Turns
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.service import CHECKPOINT, Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
+from quatcast.live.totals import Summary
 from quatcast.live.transports import Source, open_sink, open_source
 from quatcast.live.view.feed import ViewFeed
 
 log = logging.getLogger("quatcast.live")
 
 INSTALL = "needs the extra `live`: pip install 'quatcast[live]'"
-SWITCH = 0.0005
-"""Seconds for which a thread that writes files may keep the interpreter from the loop."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +113,18 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
         say(f"Space: {settings.space}, as the source says")
     sinks = [open_sink(url, settings.stream) for url in plan.sinks]
     feed = ViewFeed(space=settings.space) if plan.view is not None else None
-    told: list[Callable[[str, str], None]] = []
-    session = None
+    session: Session | None = None
+    service: Service | None = None
+
+    def report_trouble(text: str) -> None:
+        if service is None:
+            log.warning(text)
+        else:
+            service.tell("journal", text)
+
     async with AsyncExitStack() as stack:
         if plan.record is not None:
-            session = Session(
-                plan.record, settings, lambda text: told[0]("journal", text) if told else log.warning(text), plan.rotate
-            )
+            session = Session(plan.record, settings, report_trouble, plan.rotate)
             stack.callback(session.close)  # also if the service does not get as far as to close it
         service = Service(
             Pipeline(settings),
@@ -134,7 +136,6 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
             checkpoint=plan.checkpoint,
             turns=Turns.inherited(),
         )
-        told.append(service.tell)
         if plan.view is not None and feed is not None:
             say(f"View: {await _open_view(stack, feed, metrics, plan.view)}")
 
@@ -143,16 +144,8 @@ async def serve(plan: StreamPlan, say: Callable[[str], None] = lambda text: None
             say(f"Waiting for samples from {plan.source.partition('?')[0]}; Ctrl-C ends")
             systemd.notify("READY=1")
 
-        beating = asyncio.create_task(systemd.signs_of_life())
-        before = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH)
-        try:
-            with _stopped_by_signals(service), only_young(), one_thread():
-                return await service.run(opened)
-        finally:
-            systemd.notify("STOPPING=1")
-            sys.setswitchinterval(before)
-            beating.cancel()
+        with systemd.lifetime(), quick_switches(), _stopped_by_signals(service), only_young(), one_thread():
+            return await service.run(opened)
 
 
 def _in_space_of(source: Source, plan: StreamPlan) -> LiveSettings:

@@ -18,21 +18,18 @@ from dataclasses import replace
 from typing import Any
 
 from quatcast.live.clock import now
-from quatcast.live.coordinates import fitted
-from quatcast.live.counters import Counters
-from quatcast.live.done import Summary
 from quatcast.live.frames import ForecastFrame, Frame
-from quatcast.live.garbage import OVERDUE, Garbage
 from quatcast.live.grid import GridSample
-from quatcast.live.helpers import run_with_helpers
-from quatcast.live.hold import HOLD, hold_after
+from quatcast.live.latency import OVERDUE, Garbage, Readiness
+from quatcast.live.learning import TURN, Pace, Turns, is_hurried
 from quatcast.live.metrics import Metrics
-from quatcast.live.pace import TURN, Pace, Turns, is_hurried
 from quatcast.live.pipeline import Pipeline
-from quatcast.live.readiness import Readiness
 from quatcast.live.session import Session
+from quatcast.live.shapes import fitted
+from quatcast.live.silence import HOLD, Unusable, hold_after
+from quatcast.live.tasks import run_with_helpers
+from quatcast.live.totals import Counters, Summary
 from quatcast.live.transports.base import Sink, Source
-from quatcast.live.unusable import Unusable
 from quatcast.live.view.feed import ViewFeed
 
 log = logging.getLogger("quatcast.live")
@@ -198,8 +195,6 @@ class Service:
         if self.session is not None and kind != "journal":
             self.session.record_event(kind, text, self.pipeline.frames, **more)
 
-    # Samples.
-
     async def _read(self) -> None:
         frames = aiter(self.source.frames())
         try:
@@ -280,16 +275,16 @@ class Service:
     async def _answer(self, sample: GridSample, frame: Frame, number: int, *, send: bool) -> None:
         """Forecast from a sample and send the forecast; then learn."""
         forecast = self.pipeline.forecast(sample)
-        made = self.pipeline.to_frame(forecast, sample, self.now())
+        answer = self.pipeline.to_frame(forecast, sample, self.now())
         late = False
         if send:
-            late = self._is_late(made)
+            late = self._is_late(answer)
             if late:
-                by = made.sent_time + self.pipeline.settings.act_latency - made.target_time
-                made = replace(made, status=HOLD, reason=f"late by {by:.3g} s")
-            self._send(made)
-            self._last = made
-            self.metrics.observe("latency", made.sent_time - frame.received, stream=self._stream)
+                by = answer.sent_time + self.pipeline.settings.act_latency - answer.target_time
+                answer = replace(answer, status=HOLD, reason=f"late by {by:.3g} s")
+            self._send(answer)
+            self._last = answer
+            self.metrics.observe("latency", answer.sent_time - frame.received, stream=self._stream)
         await asyncio.sleep(0)
         limit = self._pace.limit if self.source.realtime else None
         learnt = await self._may_learn(frame)
@@ -300,7 +295,7 @@ class Service:
             self._hurried = is_hurried(self._first, frame)
             self.metrics.count("samples_unlearnt", stream=self._stream)
         if self.session is not None:
-            self.session.record_forecast(made, number, limit, late=late, unsent=not send, unlearnt=not learnt)
+            self.session.record_forecast(answer, number, limit, late=late, unsent=not send, unlearnt=not learnt)
         self._garbage.collect_if_due()
 
     async def _may_learn(self, frame: Frame) -> bool:
@@ -329,20 +324,18 @@ class Service:
         limit = max(BEHIND_PERIODS * self.pipeline.period, BEHIND)
         return self.source.realtime and now() - frame.received > limit
 
-    def _is_late(self, made: ForecastFrame) -> bool:
+    def _is_late(self, answer: ForecastFrame) -> bool:
         """Return whether a forecast leaves too late to act on it."""
-        return self.source.realtime and made.sent_time + self.pipeline.settings.act_latency > made.target_time
+        return self.source.realtime and answer.sent_time + self.pipeline.settings.act_latency > answer.target_time
 
-    def _send(self, made: ForecastFrame) -> None:
+    def _send(self, answer: ForecastFrame) -> None:
         for sink in self.sinks:
-            sink.send(made)
+            sink.send(answer)
         if self.feed is not None:
-            self.feed.publish(made)
+            self.feed.publish(answer)
         self.forecasts += 1
-        self.holds += made.status == HOLD
-        self.metrics.count("forecasts", stream=self._stream, status=made.status)
-
-    # The service's own clock.
+        self.holds += answer.status == HOLD
+        self.metrics.count("forecasts", stream=self._stream, status=answer.status)
 
     async def _watch(self) -> None:
         """Send hold while no samples come that can be used."""
@@ -369,8 +362,6 @@ class Service:
         if self._silent:
             self._silent = False
             self.tell("silence", "samples arrive again")
-
-    # Once per second, and checkpoints.
 
     async def _tend(self) -> None:
         """Flush the journal and publish counters once per second."""

@@ -15,7 +15,6 @@ import asyncio
 import json
 import os
 import re
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,9 +24,9 @@ from typing import Any
 from quatcast.checkpoint import Snapshot, read
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
-from quatcast.live.journal import ROTATE, Journal, Reading, is_in_place, journal_files, read_file, read_journal
+from quatcast.live.journal import ROTATE, Journal, Reading, is_in_place, journal_files, read_journal
 from quatcast.live.pipeline import Pipeline
-from quatcast.live.records import event_line, forecast_line, frame_line, read_frames
+from quatcast.live.records import event_line, forecast_line, frame_line, newest, read_frames
 from quatcast.live.settings import LiveSettings
 
 try:
@@ -198,8 +197,6 @@ class Session:
             os.fsync(file.fileno())
         temporary.replace(self.folder / "session.json")
 
-    # Recovery.
-
     def recover(self, pipeline: Pipeline) -> Recovery:
         """Bring a new pipeline to where the session was, and open the journal."""
         recovery = Recovery()
@@ -242,21 +239,11 @@ class Session:
                 if learnt:
                     pipeline.learn(limit)
                 if sample.number not in known:
-                    made = pipeline.to_frame(forecast, sample, now())
-                    added.append(forecast_line(made, number, recovered=True))
-        if recovery.last is None:
-            recovery.last = self._last_frame()
+                    answer = pipeline.to_frame(forecast, sample, now())
+                    added.append(forecast_line(answer, number, recovered=True))
+        if recovery.last is None and (last := newest(self.folder, read_frames)) is not None:
+            recovery.last = last[1]
         return added
-
-    def _last_frame(self) -> Frame | None:
-        """Return the newest frame of the journal; its newest files hold none if the service was stopped before one."""
-        for _, path in reversed(journal_files(self.folder)):
-            last = deque(read_frames(read_file(path, Reading())), maxlen=1)
-            if last:
-                return last[0][1]
-        return None
-
-    # Writing.
 
     def record_frame(self, frame: Frame, number: int) -> None:
         """Write a frame to the journal before anything is made of it."""
@@ -367,7 +354,7 @@ def _lock(folder: Path) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
-        # Of the surroundings, not of the settings: the supervisor tries again.
+        # The settings are not wrong, so that the supervisor tries again.
         raise BlockingIOError(
             f"{folder}: another process writes this session; stop it or give another folder"
         ) from None

@@ -12,7 +12,7 @@ import numpy as np
 
 from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.spaces import Space, find_space
-from quatcast.live.frames import ForecastFrame
+from quatcast.live.frames import ForecastFrame, radii_by_kind
 from quatcast.live.grid import interpolate
 from quatcast.live.journal import Reading, read_journal
 from quatcast.live.records import ForecastRecord, read_forecasts, read_frames, usual_frame
@@ -188,8 +188,6 @@ def summarise(folder: Path) -> SessionSummary:
     summary = SessionSummary(settings.stream, settings.names, settings.unit)
     received = _read_frames(folder, summary)
     usual = usual_frame(folder)
-    if usual is None:
-        raise ValueError(f"{folder}: the session holds no samples yet")
     summary.names = summary.names or usual.names or tuple(f"channel {i + 1}" for i in range(len(usual.values)))
     steps, rate = 0.0, 1.0
     for record in read_journal(folder, found=summary.reading):
@@ -237,12 +235,8 @@ class Truth:
 
     def compare(self, sample: Floats, forecast: ForecastFrame) -> Floats:
         """Return errors, errors without a forecast, and radii, (3, rows) with the rows of the space."""
-        radii = [forecast.radius]
-        if len(self.space.kinds) > 1:
-            angles = forecast.angle_radius
-            radii.append(np.full(len(sample), np.nan) if angles is None else angles)
-        distance = self.space.distance
-        return np.array([distance(sample, forecast.position), distance(sample, forecast.sample), np.concatenate(radii)])
+        distance, radii = self.space.distance, radii_by_kind(forecast, len(self.space.kinds)).ravel()
+        return np.array([distance(sample, forecast.position), distance(sample, forecast.sample), radii])
 
     def scores(self, compared: Sequence[Floats], channels: int, unit: str) -> tuple[Scores, ...]:
         """Return what `compare` has returned for all forecasts, one element per kind of row, with angles in degrees."""
@@ -292,11 +286,6 @@ def _score(
                 compared.append(truth.compare(sample, earlier))
         before = one
     summary.seconds = (last or 0.0) - (first or 0.0)
-    summary.latencies = _finite(latencies)
+    summary.latencies = np.array([one for one in latencies if math.isfinite(one)])
     summary.times = np.array(times)
     summary.scores = truth.scores(compared, len(summary.names), summary.unit)
-
-
-def _finite(values: Sequence[float]) -> Floats:
-    array = np.array(values, dtype=float)
-    return np.asarray(array[np.isfinite(array)])

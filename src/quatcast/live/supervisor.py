@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quatcast.live import systemd
-from quatcast.live.pace import Turns
+from quatcast.live.learning import Turns
 from quatcast.live.run import ViewAddress
 from quatcast.live.settings import LiveSettings
 
@@ -158,11 +158,9 @@ async def supervise(workers: Sequence[Worker], before: Sequence[str] = (), after
     turns = Turns.create(max(1, len(os.sched_getaffinity(0)) - 1)) if hasattr(os, "memfd_create") else None
     commands = {worker: [*before, "live", *worker.words, *after] for worker in workers}
     tasks = [asyncio.create_task(_keep_running(worker, commands[worker], turns, stop)) for worker in workers]
-    beating = asyncio.create_task(systemd.signs_of_life())
-    systemd.notify("READY=1")
-    results = await asyncio.gather(*tasks)
-    systemd.notify("STOPPING=1")
-    beating.cancel()
+    with systemd.lifetime():
+        systemd.notify("READY=1")
+        results = await asyncio.gather(*tasks)
     if turns is not None:
         turns.close()
     return sum(results)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 """Environment variables by which systemd tells a service how to talk to it."""
@@ -34,7 +36,18 @@ def notify(text: str) -> bool:
     return True
 
 
-async def signs_of_life() -> None:
+@contextmanager
+def lifetime() -> Iterator[None]:
+    """Tell the service manager while the loop runs that it does, and at the end that it stops."""
+    beating = asyncio.create_task(_signs_of_life())
+    try:
+        yield
+    finally:
+        notify("STOPPING=1")
+        beating.cancel()
+
+
+async def _signs_of_life() -> None:
     """Notify the service manager that the loop still runs, if it expects this."""
     interval = watchdog_interval()
     while interval:

@@ -15,17 +15,16 @@ import numpy as np
 
 from quatcast.basics.typing import Floats
 from quatcast.data.contents import Contents, Track
-from quatcast.data.formats.sections import numbers, rate_in
+from quatcast.data.formats.sections import Row, numbers, rate_in, tab_separated
 from quatcast.data.options import Options
 from quatcast.data.rotations import quaternions
-from quatcast.data.text import as_number, clean, lines_of
+from quatcast.data.text import as_number, clean
 from quatcast.data.wording import counted
 
 BODY = 16
 """Columns of a rigid body: X Y Z, three angles, residual, nine elements of the matrix."""
 ANGLES_AGREE = 0.02
 """Largest mean difference between the elements of the matrix and those computed from the angles."""
-Row = tuple[int, list[str]]
 
 
 def recognises(head: bytes) -> bool:
@@ -35,9 +34,7 @@ def recognises(head: bytes) -> bool:
 
 def read(path: Path, options: Options) -> Contents:
     """Read a TSV export of Qualisys Track Manager."""
-    rows: Iterator[Row] = (
-        (number, line.split("\t")) for number, line in lines_of(path, options.encoding) if line.strip()
-    )
+    rows = tab_separated(path, options.encoding)
     keys, first = _keys(rows)
     if first is None:
         raise ValueError(f"{path}: expected at least one row of numbers, got none")

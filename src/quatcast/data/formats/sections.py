@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from quatcast.basics.typing import Floats
 from quatcast.data.formats.cells import number_in
-from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, as_number, clean
+from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, as_number, clean, lines_of
+
+Row = tuple[int, list[str]]
+"""Number of a line, and its cells."""
+
+
+def tab_separated(path: Path, encoding: str | None) -> Iterator[Row]:
+    """Yield the cells of the lines that are not blank."""
+    return ((number, line.split("\t")) for number, line in lines_of(path, encoding) if line.strip())
 
 
 def numbers(path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequence[str]) -> tuple[Floats, list[int]]:

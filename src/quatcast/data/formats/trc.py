@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 from quatcast.data.contents import Contents, Track
-from quatcast.data.formats.sections import numbers, rate_in
+from quatcast.data.formats.sections import numbers, rate_in, tab_separated
 from quatcast.data.options import Options
-from quatcast.data.text import clean, lines_of
-
-Row = tuple[int, list[str]]
+from quatcast.data.text import clean
 
 
 def recognises(head: bytes) -> bool:
@@ -21,7 +18,7 @@ def recognises(head: bytes) -> bool:
 
 def read(path: Path, options: Options) -> Contents:
     """Read the markers of a TRC file."""
-    rows = _rows(path, options)
+    rows = tab_separated(path, options.encoding)
     head = list(islice(rows, 5))
     if len(head) < 5:
         raise ValueError(f"{path}: expected rate, unit, names and columns in a header of five lines, got fewer lines")
@@ -40,10 +37,3 @@ def read(path: Path, options: Options) -> Contents:
         coordinates = tuple(f"{name}.{axis}" for axis in "xyz")
         tracks.append(Track(name, "position", table[:, at], coordinates, at, clean(about.get("Units", ""))))
     return Contents(path, tracks, table[:, 1], lines, "column 2 (Time)", rate=rate)
-
-
-def _rows(path: Path, options: Options) -> Iterator[Row]:
-    """Yield the cells of the lines that are not blank."""
-    for number, line in lines_of(path, options.encoding):
-        if line.strip():
-            yield number, line.split("\t")

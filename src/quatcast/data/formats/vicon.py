@@ -11,12 +11,11 @@ from pathlib import Path
 
 from quatcast.data.contents import Contents, Track
 from quatcast.data.formats.cells import split_line
-from quatcast.data.formats.sections import numbers, rate_in
+from quatcast.data.formats.sections import Row, numbers, rate_in
 from quatcast.data.options import Options
 from quatcast.data.text import clean, lines_of
 
 SECTIONS = ("Trajectories", "Devices", "Model Outputs", "Segments", "Joints", "Events")
-Row = tuple[int, list[str]]
 
 
 def recognises(head: bytes) -> bool:

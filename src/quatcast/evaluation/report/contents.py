@@ -80,8 +80,8 @@ class Part:
         """Return a table with the unit in its name, if there are several."""
         if not self.suffix:
             return given
-        told = f"[{self.title}]" in given.caption
-        caption = given.caption if told else f"{given.caption} ({self.title})"
+        is_said = f"[{self.title}]" in given.caption
+        caption = given.caption if is_said else f"{given.caption} ({self.title})"
         return replace(given, name=given.name + self.suffix, caption=caption)
 
 
@@ -101,7 +101,7 @@ class Report:
         self.about, self.summary = material.about, material.summary
         units = self.summary.by_unit()
         self.parts = [Part(summary, len(units) > 1) for summary in units]
-        self._several = len(units) > 1
+        self._keys = ("Unit",) if len(units) > 1 else ()
         limits = tolerances(self.options.tolerance, [part.summary.unit for part in self.parts])
         self.details = [
             Details(part.summary, material.traces, material.recordings, limit)
@@ -206,7 +206,7 @@ class Report:
             f"Test RMSE of every predictor {self.summary.horizon:g} s ahead, mean over all recordings; smaller is "
             f"better. Filled circles: causal labels, which a live system can use.{both}"
         )
-        yield page.choice("lookahead-gap", ("Unit",) if self._several else (), options, caption)
+        yield page.choice("lookahead-gap", self._keys, options, caption)
 
     def _data(self) -> Iterator[str]:
         yield from self._named("recordings", "predictors")
@@ -267,7 +267,7 @@ class Report:
             for rule in part.summary.labels
             for group in part.summary.groups
         ]
-        keys = (*(("Unit",) if self._several else ()), "Label rule", "Recordings")
+        keys = (*self._keys, "Label rule", "Recordings")
         caption = "Test RMSE against the horizon, mean over the recordings of a group, with 95% intervals over runs."
         names = (f"horizons-{rule}{part.suffix}" for part in self.parts for rule in part.summary.labels)
         page.add(
@@ -300,7 +300,7 @@ class Report:
             "Mean RMSE over recordings and seeds in the validation (30 to 60 s). The colour scale ends at 2.5 times "
             "the smallest value. Hover over a cell to see for how many recordings its configuration was chosen."
         )
-        keys = (*(("Unit",) if self._several else ()), "Predictor", "Label rule", "Horizon")
+        keys = (*self._keys, "Predictor", "Label rule", "Horizon")
         return page.choice("grid-map", keys, options, caption)
 
     def _reproduce(self) -> Iterator[str]:

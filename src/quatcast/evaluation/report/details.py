@@ -67,7 +67,7 @@ def distribution(trace: Trace, tolerance: float | None = None) -> Distribution |
     (5.0, 0.5, array([2.12, 2.83, 0.  ]))
     """
     start = validation_samples(trace.sampling_rate)
-    actual, forecast = trace.actual[start:], np.asarray(trace.forecast[start:], dtype=float)
+    actual, forecast = trace.actual[start:], trace.forecast[start:]
     observed = np.isfinite(actual).all(axis=-1)
     if not observed.any() or not np.isfinite(forecast[observed]).all():
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
@@ -85,10 +85,6 @@ class Experiment:
         why = " (profile quick)" if (profile, seconds) == ("quick", QUICK_SECONDS) else ""
         return f"{which} cut to the first {seconds:g} s{why}; --seconds 0 keeps recordings whole."
 
-    def rounded(self, horizons: Sequence[float], names: Collection[str]) -> list[str]:
-        """Return a sentence for each horizon that is not a whole number of samples of the recordings of some names."""
-        return rounded_horizons(horizons, [recording for recording in self.recordings if recording.name in names])
-
     def faults(self) -> str:
         """Return which faults the predictors saw, as a sentence; empty if none."""
         glitches, missing = self.settings.get("glitches", 0.0), self.settings.get("missing", 0.0)
@@ -129,5 +125,6 @@ class Experiment:
             The horizons of the errors; by default all.
         """
         names = [recording.name for recording in summary.recordings]
-        rounded = self.rounded(summary.horizons if horizons is None else horizons, names)
+        own = [recording for recording in self.recordings if recording.name in names]
+        rounded = rounded_horizons(summary.horizons if horizons is None else horizons, own)
         return [text for text in (self.cut(), *rounded, self.faults()) if text]

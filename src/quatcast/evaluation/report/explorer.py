@@ -155,7 +155,7 @@ def _recording(recording: Recording, traces: Sequence[Trace], extent: Extent) ->
 
 def _trace(trace: Trace, columns: Sequence[Column], step: float, stop: int | None) -> dict[str, Any]:
     with np.errstate(all="ignore"):
-        squared = distances(trace.actual[:stop], np.asarray(trace.forecast[:stop], dtype=float), trace.space) ** 2
+        squared = distances(trace.actual[:stop], trace.forecast[:stop], trace.space) ** 2
         finite = np.isfinite(squared)
         error = np.sqrt(np.where(finite, squared, 0.0).sum(axis=-1) / finite.sum(axis=-1))
     packed: dict[str, Any] = {

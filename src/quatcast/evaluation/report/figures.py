@@ -15,10 +15,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from quatcast.basics.escaping import figure_label
-from quatcast.basics.typing import Bools
 from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import describe
-from quatcast.evaluation.metrics import distances
 from quatcast.evaluation.records import Trace
 from quatcast.evaluation.report.forecast_panels import STATUS
 from quatcast.evaluation.summary import ALL, LABELS, Summary, fitting_decimals
@@ -26,6 +24,8 @@ from quatcast.forecasting.contract import Labels
 from quatcast.learners.losses import kernel
 
 NEUTRAL = "#8A8A8A"
+KERNEL_WIDTH = 2.0
+"""Width of the kernel in the figure of losses."""
 DASHES: dict[Labels, str] = {"causal": "solid", "lookahead": "dot"}
 
 
@@ -139,7 +139,7 @@ def grid_map(
     return figure
 
 
-def loss_surface(criterion: str, sigma: float = 2.0, reach: float = 5.0, count: int = 13) -> go.Figure:
+def loss_surface(criterion: str) -> go.Figure:
     """Draw the loss of errors that are pure quaternions, as points in space (the paper's Fig. 1).
 
     The octant that faces the reader is omitted to show the centre.
@@ -148,12 +148,8 @@ def loss_surface(criterion: str, sigma: float = 2.0, reach: float = 5.0, count: 
     ----------
     criterion
         "MSE" for |e|² or "MCC" for the kernel κσ(e).
-    sigma
-        Kernel width.
-    reach, count
-        The cube is [−reach, reach]³ with `count` points per edge.
     """
-    line = np.linspace(-reach, reach, count)
+    line = np.linspace(-5.0, 5.0, 13)
     i, j, k = (part.ravel() for part in np.meshgrid(line, line, line))
     seen = (i <= 0) | (j <= 0) | (k <= 0)
     i, j, k = i[seen], j[seen], k[seen]
@@ -161,7 +157,7 @@ def loss_surface(criterion: str, sigma: float = 2.0, reach: float = 5.0, count: 
     if criterion == "MSE":
         values, title = np.sum(error**2, axis=-1), "|e|² [std²]"
     else:
-        values, title = kernel(error, sigma), f"κ(e), σ = {sigma:g} [1/std]"
+        values, title = kernel(error, KERNEL_WIDTH), f"κ(e), σ = {KERNEL_WIDTH:g} [1/std]"
     figure = _figure(height=420, hovermode="closest", margin={"l": 0, "r": 0, "t": 34, "b": 0})
     figure.add_scatter3d(
         x=i.astype(np.float32),
@@ -223,19 +219,6 @@ def status_figure(trace: Trace) -> go.Figure:
     figure.update_xaxes(range=[float(trace.times[0]), float(trace.times[-1])])
     figure.update_xaxes(title_text="time [s]", **last)
     return figure
-
-
-def within_radius(trace: Trace, start: int) -> Bools | None:
-    """Tell for each position from index `start` on whether it was within the radius of its forecast.
-
-    Positions without an observation or a radius are omitted.
-    """
-    radius = trace.extra.get("radius")
-    if radius is None:
-        return None
-    error = distances(trace.actual[start:], np.asarray(trace.forecast[start:], dtype=float), trace.space)
-    scored = np.isfinite(error) & np.isfinite(radius[start:])
-    return np.asarray(error[scored] <= radius[start:][scored])
 
 
 def _layout(**more: Any) -> dict[str, Any]:

@@ -10,11 +10,11 @@ import numpy as np
 from quatcast.basics.typing import Bools
 from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import describe, in_order, predictors
+from quatcast.evaluation.metrics import distances
 from quatcast.evaluation.protocol import TEST, validation_samples
 from quatcast.evaluation.records import Timing, Trace
 from quatcast.evaluation.report import published
 from quatcast.evaluation.report.comparison import words
-from quatcast.evaluation.report.figures import within_radius
 from quatcast.evaluation.report.forecast_panels import STATUS
 from quatcast.evaluation.report.tables import Cell, Column, Number, Table
 from quatcast.evaluation.summary import ALL, LABELS, fitting_decimals
@@ -103,11 +103,7 @@ def coverage(traces: Sequence[Trace]) -> Table:
 
 def _coverage(traces: Sequence[Trace]) -> Iterator[Cell]:
     """Yield coverage, median radius, share of rejected samples and share of poor status over all samples of traces."""
-    within = [
-        flags
-        for trace in traces
-        if (flags := within_radius(trace, validation_samples(trace.sampling_rate))) is not None
-    ]
+    within = [_within_radius(trace) for trace in traces if "radius" in trace.extra]
     radius, replaced, status = (
         [
             np.ravel(trace.extra[name][validation_samples(trace.sampling_rate) :])
@@ -123,6 +119,14 @@ def _coverage(traces: Sequence[Trace]) -> Iterator[Cell]:
     yield Number(middle, fitting_decimals(middle, 2)) if finite.size else ""
     yield _share([values > 0 for values in replaced])
     yield _share(poor)
+
+
+def _within_radius(trace: Trace) -> Bools:
+    """Tell for each position of the test with a radius whether it was within it."""
+    start = validation_samples(trace.sampling_rate)
+    error, radius = distances(trace.actual[start:], trace.forecast[start:], trace.space), trace.extra["radius"][start:]
+    scored = np.isfinite(error) & np.isfinite(radius)
+    return np.asarray(error[scored] <= radius[scored])
 
 
 def _share(flags: Sequence[Bools]) -> Cell:

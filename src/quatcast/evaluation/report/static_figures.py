@@ -93,15 +93,15 @@ def _figures(material: Material) -> list[Drawing]:
     return found
 
 
-def slug(name: str, most: int = 40) -> str:
-    """Return a name as a part of a file name: letters, digits and hyphens.
+def slug(name: str) -> str:
+    """Return a name as a part of a file name: at most 40 letters, digits and hyphens.
 
     Examples
     --------
     >>> slug("../day 1 [mm]")
     'day-1-mm'
     """
-    return re.sub("[^0-9A-Za-z]+", "-", name).strip("-")[:most] or "x"
+    return re.sub("[^0-9A-Za-z]+", "-", name).strip("-")[:40] or "x"
 
 
 def _draw_rmse(figure: Any, summary: Summary) -> None:
@@ -163,7 +163,7 @@ def _best(traces: list[Trace]) -> list[Trace]:
 
 def _rms(trace: Trace) -> float:
     start = validation_samples(trace.sampling_rate)
-    error = distances(trace.actual[start:], np.asarray(trace.forecast[start:], dtype=float), trace.space)
+    error = distances(trace.actual[start:], trace.forecast[start:], trace.space)
     return float(np.sqrt(np.mean(error[np.isfinite(trace.actual[-len(error) :]).all(axis=-1)] ** 2)))
 
 
@@ -179,9 +179,7 @@ def _draw_forecast(figure: Any, traces: list[Trace], recording: Recording) -> No
         colour = describe(trace.predictor).colour
         forecast = np.asarray(trace.forecast[shown, column.channel, column.axis], dtype=float)
         upper.plot(*decimate(times, forecast, MOST_POINTS), color=colour, linewidth=1, label=one_line(trace.predictor))
-        error = distances(trace.actual[shown], np.asarray(trace.forecast[shown], dtype=float), trace.space).mean(
-            axis=-1
-        )
+        error = distances(trace.actual[shown], trace.forecast[shown], trace.space).mean(axis=-1)
         lower.plot(*decimate(times, error, MOST_POINTS), color=colour, linewidth=1)
     upper.set_ylabel(one_line(with_unit(column.label, column.unit)))
     lower.set_ylabel(one_line(with_unit("error", error_unit(recording))))

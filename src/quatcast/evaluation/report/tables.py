@@ -203,7 +203,7 @@ class Table:
         head = "".join(f"<tr>{''.join(cells)}</tr>" for cells in ([tops, singles] if doubled else [singles]))
         return f"<table><thead>{head}</thead>{''.join(self._bodies())}</table>"
 
-    def _heading(self, column: Column, span: str = "") -> str:
+    def _heading(self, column: Column, span: str) -> str:
         kind = "w" if column.words else "n"
         return f'<th class="{kind}" scope="col"{span}>{html_text(column.title)}</th>'
 

@@ -16,14 +16,13 @@ import numpy as np
 from quatcast import __version__
 from quatcast.basics.typing import Bools
 from quatcast.data.recording import Recording
-from quatcast.evaluation.catalogue import Batch, find_predictor
-from quatcast.evaluation.in_space import Coordinates
+from quatcast.evaluation.catalogue import find_predictor
+from quatcast.evaluation.in_space import batch_for, coordinates_for
 from quatcast.evaluation.metrics import score
 from quatcast.evaluation.protocol import (
     Case,
     applicable,
     choose,
-    samples_ahead,
     scaling_samples,
     validation_samples,
 )
@@ -54,15 +53,12 @@ def run_job(job: Job) -> JobResult:
     recording = job.recording
     predictors, configurations, seeds = zip(*job.runs, strict=True)
     first = predictors[0]
-    steps = samples_ahead(job.horizon, recording)
     began = time.perf_counter()
-    space = recording.space if first.takes_spaces else "position"
-    batch = Batch(configurations, seeds, steps, recording.rate, job.labels, job.device, recording.channels, space)
-    seen = job.faults.apply(recording)
-    coordinates = Coordinates(seen, filled=not first.takes_missing, native=first.takes_spaces)
+    batch = batch_for(first, recording, job.horizon, job.labels, configurations, seeds, job.device)
+    coordinates = coordinates_for(first, job.faults.apply(recording))
     forecasts = first.run(batch, coordinates.positions)
     seconds = (time.perf_counter() - began) / len(recording)
-    forecasts = replace(forecasts, positions=coordinates.back(np.asarray(forecasts), steps))
+    forecasts = replace(forecasts, positions=coordinates.back(np.asarray(forecasts), batch.horizon))
     positions = np.asarray(forecasts).reshape(len(job.runs), *recording.positions.shape)
     begin = scaling_samples if job.stage == "validation" else validation_samples
     scores = score(recording.positions, positions, begin(recording.rate), recording.space)

@@ -66,7 +66,7 @@ class Faults:
         scaled = replace(recording, positions=recording.positions / scale)
         seed = crc32(recording.name.encode("utf-8", "replace"))
         faulty = corrupt(scaled, glitches=self.glitches, dropouts=self.missing, magnitude=self.size, seed=seed)
-        # Samples without a fault keep their very digits.
+        # Samples without a fault keep exactly the same values.
         same = faulty.positions == scaled.positions
         return replace(recording, positions=np.where(same, recording.positions, faulty.positions * scale))
 

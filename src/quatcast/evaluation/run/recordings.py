@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quatcast.data import Recording, find_source, read_all, sources
+from quatcast.data.recording import with_columns
 from quatcast.evaluation.protocol import CUT
 
 SUFFIXES = frozenset({".csv", ".tsv", ".txt", ".c3d", ".xdf", ".mha", ".mhd", ".nrrd", ".trc"})
@@ -172,14 +173,7 @@ def parts(recording: Recording) -> list[Recording]:
 def _axes(recording: Recording, axes: Sequence[int], **fields: Any) -> Recording:
     """Return a recording of some coordinates of every channel."""
     flat = [c * recording.dimensions + axis for c in range(len(recording.channels)) for axis in axes]
-    new = {old: i for i, old in enumerate(flat)}
-    return replace(
-        recording,
-        positions=recording.positions[..., list(axes)],
-        columns=tuple(recording.columns[i] for i in flat),
-        order=tuple(new[old] for old in recording.order if old in new),
-        **fields,
-    )
+    return with_columns(recording, flat, positions=recording.positions[..., list(axes)], **fields)
 
 
 def cut(recording: Recording, seconds: float) -> Recording:

@@ -150,7 +150,7 @@ class Settings:
     def toml(self) -> str:
         """Return the text of a TOML file that reproduces the results on any machine."""
         where = ("data_dir", "out", "workers", "cluster", "grids", *TABLES)
-        # Settings that are newer than the stores of earlier versions are written where they say something.
+        # Settings that earlier versions did not have are written only if they differ from the default.
         unsaid = {key for key in NEWER if getattr(self, key) == getattr(Settings(predictors=[]), key)}
         lines = [
             f"{f.name} = {_literal(getattr(self, f.name))}"

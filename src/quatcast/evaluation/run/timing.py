@@ -11,11 +11,12 @@ import numpy as np
 from quatcast.data.recording import Recording
 from quatcast.data.simulation import simulated
 from quatcast.evaluation.catalogue import Batch, Predictor, find_predictor, predictors
-from quatcast.evaluation.in_space import Coordinates
-from quatcast.evaluation.protocol import SCALING, samples_ahead, validation_samples
+from quatcast.evaluation.in_space import batch_for, coordinates_for
+from quatcast.evaluation.protocol import SCALING, validation_samples
 from quatcast.evaluation.records import Configuration, Timing
 from quatcast.evaluation.run.execution import Workers, local
 from quatcast.evaluation.run.recordings import first_samples
+from quatcast.forecasting.contract import Labels
 
 HORIZON = 20
 REPEATS = 3
@@ -79,17 +80,13 @@ def measure_sample(case: TimedCase) -> float:
     True
     """
     predictor, configuration, recording, horizon = case
-    rule = "causal" if "causal" in predictor.labels else "lookahead"
+    rule: Labels = "causal" if "causal" in predictor.labels else "lookahead"
     begin = validation_samples(recording.rate)
     end = min(len(recording), begin + TIMED_SAMPLES)
-    native = predictor.takes_spaces
-    positions = Coordinates(recording, filled=not predictor.takes_missing, native=native).positions
-    space = recording.space if native else "position"
+    positions = coordinates_for(predictor, recording).positions
+    batch = batch_for(predictor, recording, horizon, rule, [configuration])
 
     def run(count: int) -> float:
-        steps = samples_ahead(horizon, recording)
-        about = {"names": recording.channels, "space": space}
-        batch = Batch([configuration], [0], steps, recording.rate, rule, **about)  # type: ignore[arg-type]
         forecaster = predictor.build(batch)
         began = time.perf_counter()
         forecaster.run(positions[:count])

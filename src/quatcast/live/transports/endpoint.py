@@ -9,12 +9,11 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl
 
-from quatcast.live.protection import check_token, is_loopback
+from quatcast.live.addresses import check_token, is_loopback
 from quatcast.live.transports.options import read_number
 
 TOKEN_VARIABLE = "QUATCAST_TOKEN"
@@ -63,26 +62,6 @@ class Endpoint:
         """Return the value of a numerical option within bounds; a whole number if the default is an integer."""
         text, whole = self.options.get(name), isinstance(default, int)
         return default if text is None else read_number(f"{self.scheme}, {name}", text, low, high, whole=whole)
-
-
-@contextmanager
-def naming(endpoint: Endpoint) -> Iterator[None]:
-    """Let an error of a socket name the address that cannot be used.
-
-    Examples
-    --------
-    >>> import errno
-    >>> with naming(Endpoint("udp", "127.0.0.1", 5005, listen=True)):
-    ...     raise OSError(errno.EADDRINUSE, "…")
-    Traceback (most recent call last):
-        ...
-    OSError: udp://127.0.0.1:5005: Address already in use
-    """
-    try:
-        yield
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno is not None and error.errno > 0 else error.strerror
-        raise OSError(f"{endpoint}: {reason or error}") from None
 
 
 def parse_endpoint(

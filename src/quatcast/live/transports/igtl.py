@@ -8,14 +8,13 @@ encrypted.
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from urllib.parse import SplitResult
 
 import numpy as np
 
 from quatcast.basics.typing import Floats
 from quatcast.live.clock import now
-from quatcast.live.frames import ChecksumError, ForecastFrame, FrameError
+from quatcast.live.frames import UNUSABLE, ChecksumError, ForecastFrame, FrameError
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.igtl_codec import (
@@ -32,10 +31,10 @@ from quatcast.live.transports.igtl_codec import (
     parse_header,
 )
 from quatcast.live.transports.igtl_poses import position_content, quaternion_tool, read_poses, transform_content
+from quatcast.live.transports.igtl_tools import ToolFrames
 from quatcast.live.transports.limits import STALL_SECONDS, RateLimit
-from quatcast.live.transports.linked import LinkSink, LinkSource, feed_stream
-from quatcast.live.transports.links import Links
-from quatcast.live.transports.tools import ToolFrames
+from quatcast.live.transports.links import LinkSource
+from quatcast.live.transports.tcp_links import TcpLinks, TcpLinkSink
 
 PATIENCE = 0.05
 """Seconds without a message after which a frame in which tools are missing is closed."""
@@ -58,7 +57,7 @@ class IgtlSource(LinkSource):
 
     def __init__(self, endpoint: Endpoint, stream: str) -> None:
         super().__init__(endpoint)
-        self._links = Links(endpoint, self._receive, self.refused)
+        self._links = TcpLinks(endpoint, self._receive, self.refused)
         tools = tuple(tool.strip() for tool in endpoint.options.get("tools", "").split(",") if tool.strip())
         if len(set(tools)) < len(tools):
             raise ValueError(f"igtl, tools: expected different names, got {', '.join(tools)}")
@@ -144,7 +143,7 @@ async def read_known(reader: asyncio.StreamReader, header: Header) -> bytes | No
     return None
 
 
-class IgtlSink(LinkSink):
+class IgtlSink(TcpLinkSink):
     """Forecasts as TRANSFORM, POSITION or QTDATA messages, one device per channel.
 
     The time of a message is the time that the forecast is for. If the status is "hold" or "warming up", no pose is
@@ -161,7 +160,6 @@ class IgtlSink(LinkSink):
 
     def __init__(self, endpoint: Endpoint, stream: str) -> None:
         super().__init__(endpoint)
-        self._links = Links(endpoint, partial(feed_stream, self), self.refused)
         self.stream = stream
         self._kind = endpoint.options.get("message", "TRANSFORM").upper()
         if self._kind not in ("TRANSFORM", "POSITION", "QTDATA"):
@@ -173,7 +171,7 @@ class IgtlSink(LinkSink):
         self._status = ""
 
     def _message(self, forecast: ForecastFrame) -> bytes:
-        poses = {} if forecast.status in ("hold", "warming up") else self._poses(forecast)
+        poses = {} if forecast.status in UNUSABLE else self._poses(forecast)
         code = STATUS_OK if poses else STATUS_NOT_READY
         said, self._status = self._status, f"{forecast.status}: {forecast.reason}"
         message = b"" if poses and said == self._status else self._state(forecast, code)

@@ -184,12 +184,12 @@ def pack(
         body = EXTENDED.pack(EXTENDED.size, len(index), len(texts), 0) + content + index + texts
     seconds = math.floor(max(0.0, min(time, 2.0**32 - 1)))
     stamp = (seconds << 32) + int(min(max(time - seconds, 0.0) * 2**32, 2.0**32 - 1))
-    return HEADER.pack(version, kind.encode(), _ascii(device, 20), stamp, len(body), checksum(body)) + body
+    return HEADER.pack(version, kind.encode(), _name(device), stamp, len(body), checksum(body)) + body
 
 
 def pack_status(device: str, time: float, status: Status, version: int = 2) -> bytes:
     """Return a STATUS message."""
-    content = STATUS.pack(status.code, status.subcode, _ascii(status.name, 20)) + status.message.encode() + b"\0"
+    content = STATUS.pack(status.code, status.subcode, _name(status.name)) + status.message.encode() + b"\0"
     return pack("STATUS", device, time, content, version=version)
 
 
@@ -204,5 +204,5 @@ def text_of(field: bytes) -> str:
     return field.partition(b"\0")[0].decode(errors="replace").rstrip()
 
 
-def _ascii(text: str, size: int) -> bytes:
-    return text.encode("ascii", errors="replace")[:size]
+def _name(text: str) -> bytes:
+    return text.encode("ascii", errors="replace")[:20]

@@ -22,6 +22,8 @@ MAX_WAITING_FRAMES = 1024
 """Samples that wait for the service."""
 MAX_WAITING_FORECASTS = 64
 """Forecasts that wait for one receiver; the oldest are dropped."""
+FIRST_DELAY, LONGEST_DELAY = 0.2, 5.0
+"""Seconds between attempts to connect, at most: after the first failure, and after many."""
 STALL_SECONDS = 5.0
 """Time after which a receiver that takes nothing is disconnected, and a client that gives no token."""
 
@@ -133,17 +135,16 @@ class Backoff:
     True
     """
 
-    def __init__(self, first: float = 0.2, longest: float = 5.0) -> None:
-        self.first, self.longest = first, longest
+    def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
         """Begin again with the shortest delay, after a connection that worked."""
-        self._delay = self.first
+        self._delay = FIRST_DELAY
 
     def after(self, url: str, reason: str | Exception, lasted: float) -> float:
         """Return the delay after a connection that lasted some seconds, and log it with the reason."""
-        if lasted > self.longest:
+        if lasted > LONGEST_DELAY:
             self.reset()
         delay = self.next()
         log.warning("%s: %s; next attempt in %.1f s", url, str(reason) or type(reason).__name__, delay)
@@ -152,5 +153,5 @@ class Backoff:
     def next(self) -> float:
         """Return the next delay in seconds."""
         delay = self._delay * random.uniform(0.5, 1.0)
-        self._delay = min(2 * self._delay, self.longest)
+        self._delay = min(2 * self._delay, LONGEST_DELAY)
         return delay

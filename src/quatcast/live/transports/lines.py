@@ -10,11 +10,11 @@ import numpy as np
 
 from quatcast.basics.escaping import one_line
 from quatcast.data.recording import AXES
-from quatcast.live.checks import remove_check
-from quatcast.live.coordinates import allowed, expected
+from quatcast.live.checksums import remove_checksum
 from quatcast.live.frames import ChecksumError, Frame, FrameError
 from quatcast.live.messages import header_is_ordered, header_names, parse_sample, split_cells
 from quatcast.live.settings import LiveSettings
+from quatcast.live.shapes import allowed, expected
 from quatcast.live.transports.base import Source
 from quatcast.live.transports.endpoint import Endpoint
 
@@ -165,19 +165,19 @@ class LineReader:
         line = line.strip()
         if not line:
             return None
-        content = remove_check(line)
+        content = remove_checksum(line)
+        text = line if content is None else content
         if content is None and self.rules.check:
             self.refuse("checksum", "expected a line with a checksum, because of check=required")
             return None
         first, self._begun = not self._begun, True
         try:
-            frame = parse_sample(line if content is None else content, "", received, self.rules.coordinates)
+            frame = parse_sample(text, "", received, self.rules.coordinates)
         except ChecksumError as error:
             self.refuse("checksum", str(error))
             return None
         except FrameError as error:
-            is_expected = first or bool(self._disordered)
-            if not (is_expected and self._read_header(line if content is None else content)):
+            if not ((first or self._disordered) and self._read_header(text)):
                 self.refuse("malformed", str(error))
             return None
         if self._disordered and not line.startswith(b"{"):

@@ -21,17 +21,14 @@ import numpy as np
 from quatcast.basics.typing import Floats
 from quatcast.live.clock import now
 from quatcast.live.fields import MAX_TIME
-from quatcast.live.frames import ForecastFrame, Frame, FrameError
+from quatcast.live.frames import STATUSES, UNUSABLE, ForecastFrame, Frame, FrameError
 from quatcast.live.transports.base import Sink, Source, register_transport, require
 from quatcast.live.transports.limits import Backoff, Inbox, RateLimit
 from quatcast.live.transports.lsl_layout import Layout, forecast_layout, read_layout
 from quatcast.live.transports.options import parse_options
-from quatcast.safety.status import Status
 
 log = logging.getLogger("quatcast.live")
 
-STATUSES = tuple(status.label for status in Status)
-"""Labels of the status, in the order of their numbers in the stream."""
 BUFFER = 60
 """Seconds of samples that liblsl keeps while the service computes, or hundreds of samples of an irregular stream."""
 LSL_BURST = 1024
@@ -193,7 +190,7 @@ class LslSink(Sink):
 
 def _vector(forecast: ForecastFrame) -> list[float]:
     """Return the numbers of a forecast in the order of the channels of the stream."""
-    silent = forecast.status in ("hold", "warming up")
+    silent = forecast.status in UNUSABLE
     position: Floats = np.full(forecast.position.shape, np.nan) if silent else forecast.position
     status = STATUSES.index(forecast.status) if forecast.status in STATUSES else -1
     ahead = forecast.target_time - forecast.sent_time

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from functools import partial
 from urllib.parse import SplitResult
 
 from quatcast.live.frames import ForecastFrame
@@ -16,8 +15,8 @@ from quatcast.live.messages import forecast_message
 from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.lines import LINE_OPTIONS
-from quatcast.live.transports.linked import LineSource, LinkSink, feed_stream
-from quatcast.live.transports.links import Links
+from quatcast.live.transports.links import LineSource
+from quatcast.live.transports.tcp_links import TcpLinks, TcpLinkSink
 
 
 class TcpSource(LineSource):
@@ -33,7 +32,7 @@ class TcpSource(LineSource):
 
     def __init__(self, endpoint: Endpoint, stream: str) -> None:
         super().__init__(endpoint, stream)
-        self._links = Links(endpoint, self._receive, self.refused)
+        self._links = TcpLinks(endpoint, self._receive, self.refused)
 
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._take(self._lines(reader))
@@ -51,7 +50,7 @@ class TcpSource(LineSource):
                 return
 
 
-class TcpSink(LinkSink):
+class TcpSink(TcpLinkSink):
     """Forecasts in lines of JSON.
 
     Parameters
@@ -59,10 +58,6 @@ class TcpSink(LinkSink):
     endpoint
         Where to listen or connect.
     """
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__(endpoint)
-        self._links = Links(endpoint, partial(feed_stream, self), self.refused)
 
     def _message(self, forecast: ForecastFrame) -> bytes:
         return forecast_message(forecast) + b"\n"

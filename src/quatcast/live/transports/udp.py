@@ -16,11 +16,12 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self
 from urllib.parse import SplitResult
 
+from quatcast.live.addresses import naming
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.transports.base import Sink, register_transport
-from quatcast.live.transports.endpoint import Endpoint, naming, parse_endpoint
+from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.limits import Inbox, RateLimit
 from quatcast.live.transports.lines import LINE_OPTIONS, LineReader, TextSource, line_rules, read_token
 
@@ -83,10 +84,10 @@ class UdpSource(TextSource):
         """Read what has arrived."""
         for _ in range(AT_ONCE):
             try:
-                data, told, _, address = opened.recvmsg(MAX_DATAGRAM + 1, 64)
+                data, ancillary, _, address = opened.recvmsg(MAX_DATAGRAM + 1, 64)
             except OSError:  # nothing more, or an error that concerns an earlier datagram
                 return
-            self.datagram_received(data, address, arrival(told))
+            self.datagram_received(data, address, arrival(ancillary))
 
     def frames(self) -> AsyncIterator[Frame]:
         """Yield the samples as they arrive."""
@@ -131,18 +132,18 @@ def _bound(family: int, address: Any) -> socket.socket:
     return opened
 
 
-def arrival(told: Sequence[tuple[int, int, bytes]]) -> float:
+def arrival(ancillary: Sequence[tuple[int, int, bytes]]) -> float:
     """Return the time at which the system received a datagram, or the present time if the system does not report it.
 
     Examples
     --------
     >>> waited = 0.25
     >>> since_1970 = time.time() - waited
-    >>> told = _TIMESPEC.pack(int(since_1970), int(since_1970 % 1 * 1e9))
-    >>> round(now() - arrival([(socket.SOL_SOCKET, TIMESTAMPS, told)]), 2)
+    >>> stamp = _TIMESPEC.pack(int(since_1970), int(since_1970 % 1 * 1e9))
+    >>> round(now() - arrival([(socket.SOL_SOCKET, TIMESTAMPS, stamp)]), 2)
     0.25
     """
-    for level, kind, content in told:
+    for level, kind, content in ancillary:
         if (level, kind, len(content)) == (socket.SOL_SOCKET, TIMESTAMPS, _TIMESPEC.size):
             seconds, nanoseconds = _TIMESPEC.unpack(content)
             waited = time.time() - seconds - nanoseconds / 1e9

@@ -16,15 +16,14 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from quatcast.live.addresses import bearer_token, is_own_name, naming
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
-from quatcast.live.protection import bearer_token, is_own_name
 from quatcast.live.transports.base import register_transport, require
-from quatcast.live.transports.endpoint import Endpoint, naming, parse_endpoint
+from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS
 from quatcast.live.transports.lines import LINE_OPTIONS
-from quatcast.live.transports.linked import LineSource, LinkSink
-from quatcast.live.transports.links import keep_connected
+from quatcast.live.transports.links import LineSource, LinkSink, keep_connected
 
 if TYPE_CHECKING:
     from websockets.asyncio.connection import Connection

@@ -1,8 +1,8 @@
 """Who may see the view: checks of the headers Host and Origin, and of the token.
 
 A page of another site that runs in a browser on this machine can send requests to 127.0.0.1. It cannot choose the
-header Host, so that a name which is not ours unmasks a name server that points its own name here; and the browser adds
-the header Origin to the request for a WebSocket, which unmasks the other page.
+header Host, so that a name which is not ours reveals a name server that points its own name here; and the browser adds
+the header Origin to the request for a WebSocket, which reveals the other page.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from quatcast.live.protection import check_token, is_loopback, is_own_name
+from quatcast.live.addresses import check_token, is_loopback, is_own_name
 
 
 @dataclass(frozen=True)

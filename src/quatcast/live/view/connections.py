@@ -1,4 +1,4 @@
-"""Connections to the server of the view: how many there may be, and for how long they may say nothing of use.
+"""Connections to the server of the view: how many there may be, and how long their requests may take.
 
 Every connection takes a file descriptor from the service, which also needs some to record. The bounds hold for clients
 that never send a request as well, and therefore before anything is known about them.

@@ -15,15 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.forecasting.spaces import SPACES
-from quatcast.live.frames import ForecastFrame, PathPoint
+from quatcast.live.frames import STATUSES, ForecastFrame, PathPoint
 from quatcast.safety.status import SEVERITY, Status
 
 VERSION = 1
 """Version of the messages."""
-STATUSES = tuple(status.label for status in Status)
-"""Labels of the status by the number that a row has for it; any other label is sent as hold."""
 SERIOUSNESS = tuple(status.label for status in SEVERITY)
-"""The same labels, the most serious last."""
+"""Labels of the status, the most serious last; any other label is sent as hold."""
 MAX_CHANNELS = 64
 """Largest number of channels that the view shows; further channels are left out."""
 MAX_HORIZONS = 16

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 from importlib.resources import files
 from typing import Self
@@ -18,8 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from quatcast.basics.escaping import one_line
+from quatcast.live.addresses import bearer_token, naming
 from quatcast.live.metrics import Metrics
-from quatcast.live.protection import bearer_token
 from quatcast.live.view.access import Access
 from quatcast.live.view.connections import CLOSING, MAX_CONNECTIONS, BoundedProtocol, LoopServer
 from quatcast.live.view.feed import TooManyViewersError, Viewer, ViewFeed
@@ -283,12 +282,9 @@ def _with_headers(send: Send) -> Send:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    try:
+    with naming(f"view, {host}:{port}", "; give another --host or --port, 0 for any port"):
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno is not None and error.errno > 0 else error.strerror
-        raise OSError(f"view, {host}:{port}: {why}; give another --host or --port, 0 for any port") from None
 
 
 def _read_pages() -> dict[str, bytes]:

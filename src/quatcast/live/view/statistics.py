@@ -16,7 +16,7 @@ import numpy as np
 
 from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.spaces import find_space
-from quatcast.live.frames import ForecastFrame, PathPoint
+from quatcast.live.frames import ForecastFrame, PathPoint, radii_by_kind
 from quatcast.live.grid import interpolate
 from quatcast.live.view.rows import SAME_TIME, horizons
 
@@ -98,14 +98,16 @@ class Statistics:
             in radians. Of poses, these are the figures of the positions; `angle_rmse` and `angle_coverage`, for the
             last minute, are those of the orientations.
         """
-        recent, times = self._recent(), np.fromiter(self._times, float, len(self._times))
-        count = sum((b.errors for b in recent), np.zeros(self._shape))
-        with_radius = sum((b.with_radius for b in recent), np.zeros(self._shape))
-        samples = sum(b.samples for b in recent)
+        recent = [b for b in self._bins if b.index > self._bins[-1].index - RECENT]
+        times = np.fromiter(self._times, float, len(self._times))
+        squares, errors, covered, with_radius = (
+            sum((getattr(b, name) for b in recent), np.zeros(self._shape))
+            for name in ("squares", "errors", "covered", "with_radius")
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
-            rmse = np.sqrt(sum((b.squares for b in recent), np.zeros(self._shape)) / count)
-            coverage = sum((b.covered for b in recent), np.zeros(self._shape)) / with_radius
-            lost = sum((b.lost for b in recent), np.zeros(self._shape[-1])) / samples
+            rmse = np.sqrt(squares / errors)
+            coverage = covered / with_radius
+            lost = sum((b.lost for b in recent), np.zeros(self._shape[-1])) / sum(b.samples for b in recent)
             # A bin that has just begun would say more about chance than about the forecasts.
             fullest = max((b.samples for b in self._bins), default=0)
             shown = [b for b in self._bins if b.samples >= ENOUGH * fullest]
@@ -132,9 +134,6 @@ class Statistics:
             self._bins.append(Bin(index, self._shape))
         return self._bins[-1]
 
-    def _recent(self) -> list[Bin]:
-        return [b for b in self._bins if b.index > self._bins[-1].index - RECENT]
-
     def _score(self, index: int, time: float, sample: Floats, now: Bin) -> None:
         """Score the forecasts for one horizon that are for a time up to `time`."""
         pending = self._pending[index]
@@ -146,21 +145,12 @@ class Statistics:
             kinds, _, channels = self._shape
             error = self._space.distance(point.position[:channels], truth).reshape(kinds, channels)
             known = np.isfinite(error)
-            radius = self._radii(point)
+            radius = radii_by_kind(point, kinds)[:, :channels]
             judged: Bools = known & np.isfinite(radius)
             now.squares[:, index] += np.where(known, error, 0.0) ** 2
             now.errors[:, index] += known
             now.with_radius[:, index] += judged
             now.covered[:, index] += judged & (error <= radius)
-
-    def _radii(self, point: PathPoint) -> Floats:
-        """Return the radii (kinds, channels) of a forecast; NaN where there is none."""
-        kinds, _, channels = self._shape
-        radii = np.full((kinds, channels), np.nan)
-        radii[0] = point.radius[:channels]
-        if kinds > 1 and point.angle_radius is not None:
-            radii[1] = point.angle_radius[:channels]
-        return radii
 
     def _truth(self, target: float, time: float, sample: Floats) -> Floats | None:
         """Return the sample at `target`, which is not after the newest one; None if it is not known."""

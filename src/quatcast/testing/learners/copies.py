@@ -18,7 +18,7 @@ from quatcast.testing.tools import fingerprint, require
 
 
 def inputs_are_neither_changed_nor_kept(make: Make, samples: Pairs) -> None:
-    """Check that a learner writes into no array of the caller and is not affected if the caller writes into his."""
+    """Check that a learner writes into no array of the caller and is not affected if the caller does."""
     undisturbed, disturbed = make(), make()
     for u, d in samples[:TAUGHT]:
         undisturbed.update(u, d)

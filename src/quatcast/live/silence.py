@@ -1,11 +1,18 @@
-"""Samples that arrive and cannot be used: the service treats them as silence and gives them as the reason."""
+"""Silence: no sample that can be used arrives. The service sends a hold, and gives unusable samples as the reason."""
 
 from __future__ import annotations
 
-from quatcast.live.clock import now
-from quatcast.live.coordinates import expected, other_shape
-from quatcast.live.frames import Frame
+import math
+from dataclasses import replace
 
+import numpy as np
+
+from quatcast.live.clock import now
+from quatcast.live.frames import ForecastFrame, Frame, PathPoint
+from quatcast.live.shapes import expected, other_shape
+from quatcast.safety.status import Status
+
+HOLD = Status.HOLD.label
 SEVERAL = 2
 """Number of unusable samples in a row from which on they are the reason of a silence."""
 
@@ -20,7 +27,6 @@ class Unusable:
 
     Examples
     --------
-    >>> import numpy as np
     >>> unusable, frame = Unusable(), Frame("chest", None, 0.1, 500.0, np.zeros((2, 3)))
     >>> unusable.drop(frame, "shape", (1, 3))
     'samples have 2 channels with 3 coordinates, expected 1 channel with 3; such samples are dropped and counted'
@@ -59,3 +65,35 @@ class Unusable:
 
     def _note(self, words: str) -> None:
         self._row, self._at, self._words = self._row + 1, now(), words
+
+
+def hold_after(last: ForecastFrame, moment: float, silent: float, instead: str = "") -> ForecastFrame:
+    """Return a hold without positions.
+
+    Parameters
+    ----------
+    last
+        The newest forecast from a sample, not an earlier hold: the target times of this one are moved to the present.
+    moment
+        The present.
+    silent
+        Seconds since the last sample.
+    instead
+        What arrives instead of samples that can be used; empty if nothing does.
+    """
+    nothing, channels = np.full(last.sample.shape, np.nan), len(last.filled)
+    unknown, later = np.full(channels, np.nan), moment - last.time
+    angles = None if last.angle_radius is None else unknown
+    return replace(
+        last,
+        target_time=last.target_time + later,
+        sent_time=moment,
+        position=nothing,
+        radius=unknown,
+        status=HOLD,
+        reason=f"no sample for {math.floor(10 * silent) / 10:g} s" + (f": {instead}" if instead else ""),
+        filled=np.ones(channels, dtype=bool),
+        sample=nothing,
+        path=tuple(PathPoint(point.target_time + later, nothing, unknown, HOLD, angles) for point in last.path),
+        angle_radius=angles,
+    )

@@ -1,9 +1,14 @@
-"""Who can reach an address, and which tokens are accepted: the same rules for transports and for the view."""
+"""Network addresses: who can reach them, which tokens they accept, and errors of sockets that name them.
+
+The same rules hold for transports and for the view.
+"""
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 SHORTEST_TOKEN = 16
@@ -71,3 +76,23 @@ def check_token(token: str) -> None:
             f"characters{'' if plain else ', others among them'}; "
             "python -c 'import secrets; print(secrets.token_urlsafe())' makes one"
         )
+
+
+@contextmanager
+def naming(address: object, advice: str = "") -> Iterator[None]:
+    """Let an error of a socket name the address that cannot be used, and say what to do.
+
+    Examples
+    --------
+    >>> import errno
+    >>> with naming("udp://127.0.0.1:5005"):
+    ...     raise OSError(errno.EADDRINUSE, "…")
+    Traceback (most recent call last):
+        ...
+    OSError: udp://127.0.0.1:5005: Address already in use
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno is not None and error.errno > 0 else error.strerror
+        raise OSError(f"{address}: {reason or error}{advice}") from None

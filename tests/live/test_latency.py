@@ -7,7 +7,7 @@ import pytest
 
 from quatcast import QELM, QRNN, RLS, Forecaster, Guarded, KernelRidge, LocalAverage, recommended
 from quatcast.data import simulated
-from quatcast.live.readiness import AHEAD, SHORTEST, Readiness
+from quatcast.live.latency import AHEAD, SHORTEST, Readiness
 
 
 def moments_of(plan, seconds):

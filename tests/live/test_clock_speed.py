@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from streams import build_cheap, build_repeating, frame
-from test_timebase import DETECTED, GIVEN, assert_interruptions_change_nothing, run
+from test_clock_choice import DETECTED, GIVEN, assert_interruptions_change_nothing, run
 
 from quatcast.live.frames import Frame
 from quatcast.live.grid import Grid

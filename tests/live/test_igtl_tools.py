@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quatcast.live.transports.tools import ToolFrames
+from quatcast.live.transports.igtl_tools import ToolFrames
 
 POSE = np.arange(7.0)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from streams import build_cheap, build_repeating, frame
 
+from quatcast.live.clock_choice import base_of, times_of
 from quatcast.live.frames import Frame
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
-from quatcast.live.timebase import base_of, times_of
 
 NUMBERS = "the device time does not advance, so that sequence numbers are used instead"
 ARRIVAL = "the device time does not advance, so that times of arrival are used instead"

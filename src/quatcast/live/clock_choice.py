@@ -1,4 +1,4 @@
-"""What gives frames their time: the clock of the device, its sequence numbers, or the times of arrival.
+"""Which clock gives frames their time: that of the device, its sequence numbers, or the times of arrival.
 
 A tracker may fill in the same time, or the same number, in every message, or times in milliseconds. Such a clock is of
 no use and is passed over.
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quatcast.live.clock_speed import TOO_FAST, too_fast
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import Frame
 from quatcast.live.rate import LOWEST
-from quatcast.live.tempo import TOO_FAST, too_fast
 
 FEWEST = 3
 """Number of different times that a clock must have shown, if there were as many frames."""
@@ -95,7 +95,17 @@ def passed_over(frames: Sequence[Frame], base: str, rate: float = 0.0) -> str:
     given = "device" if frames[0].device_time is not None else "sequence" if frames[0].sequence is not None else base
     if base == given:
         return ""
-    why = _fault(frames, given, rate)
+    return used_instead(given, _fault(frames, given, rate), base)
+
+
+def used_instead(given: str, why: str, base: str) -> str:
+    """Return a sentence that says what is wrong with a clock, and which one is used instead.
+
+    Examples
+    --------
+    >>> used_instead("device", "does not advance", "sequence")
+    'the device time does not advance, so that sequence numbers are used instead'
+    """
     return f"the {WORDS[given]} {why}, so that {WORDS[base]}{'s' * (base == 'sequence')} are used instead"
 
 

@@ -19,9 +19,9 @@ from quatcast.data import simulated
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import RLS
 from quatcast.live import Frame, LiveSettings, Pipeline, Service, Session, Source, replay_session
-from quatcast.live.garbage import Garbage, only_young
 from quatcast.live.journal import read_journal
-from quatcast.live.pace import LEAST, Pace, Turns
+from quatcast.live.latency import Garbage, only_young
+from quatcast.live.learning import LEAST, Pace, Turns
 from quatcast.live.session import checkpoints
 from quatcast.safety.guard import Guarded
 
@@ -99,7 +99,7 @@ def test_a_limit_is_chosen_that_fits_between_two_samples() -> None:
 
 CHILD = """
 import sys, time
-from quatcast.live.pace import Turns
+from quatcast.live.learning import Turns
 turns = Turns.inherited()
 for line in sys.stdin:
     print(turns.take() if line == "take\\n" else turns.give_back(), flush=True)

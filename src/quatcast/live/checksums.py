@@ -14,14 +14,14 @@ import zlib
 _MARK = b',"crc":"'
 
 
-def add_check(line: bytes) -> bytes:
+def add_checksum(line: bytes) -> bytes:
     """Return a JSON object or a line of numbers with its checksum.
 
     Examples
     --------
-    >>> add_check(b'{"v":1}')
+    >>> add_checksum(b'{"v":1}')
     b'{"v":1,"crc":"6acc9348"}'
-    >>> add_check(b"1,2,3")
+    >>> add_checksum(b"1,2,3")
     b'1,2,3*11894deb'
     """
     if line.startswith(b"{"):
@@ -30,12 +30,12 @@ def add_check(line: bytes) -> bytes:
     return b"%b*%08x" % (line, zlib.crc32(line))
 
 
-def remove_check(line: bytes) -> bytes | None:
+def remove_checksum(line: bytes) -> bytes | None:
     """Return a line without its checksum, or None if it has none or a wrong one.
 
     Examples
     --------
-    >>> remove_check(b'{"v":1,"crc":"6acc9348"}'), remove_check(b'{"v":2,"crc":"6acc9348"}')
+    >>> remove_checksum(b'{"v":1,"crc":"6acc9348"}'), remove_checksum(b'{"v":2,"crc":"6acc9348"}')
     (b'{"v":1}', None)
     """
     if line.startswith(b"{"):
@@ -43,4 +43,4 @@ def remove_check(line: bytes) -> bytes | None:
         content = body + b"}"
     else:
         content, mark, _ = line.rpartition(b"*")
-    return content if mark and content and line == add_check(content) else None
+    return content if mark and content and line == add_checksum(content) else None

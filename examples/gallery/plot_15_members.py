@@ -7,6 +7,8 @@ answer from the second sample on. After 30 s the scales of the signal are known,
 neurons, the kernel regression and the local average, then the quaternion network, which catches up more slowly.
 """
 
+from typing import cast
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -14,7 +16,7 @@ import quatcast
 
 recording = quatcast.data.simulated(seconds=110)[2]  # a person whose breathing changes
 forecaster = quatcast.recommended(horizon=0.5, rate=recording.rate)
-mixture = forecaster.forecaster
+mixture = cast(quatcast.Mixture, forecaster.forecaster)
 
 groups = {  # how many members each group has, in the order of the mixture
     "positions and velocities": 5,
@@ -26,21 +28,22 @@ groups = {  # how many members each group has, in the order of the mixture
 }
 assert sum(groups.values()) == len(mixture.members)
 
-weights, errors, made = [], [], {}
-for t, sample in enumerate(recording.positions):
-    if t in made:
-        errors.append(np.linalg.norm(sample - made.pop(t), axis=-1).mean())
-    made[t + 5] = forecaster.update(sample).position
+weights, forecasts = [], []
+for sample in recording.positions:
+    forecasts.append(forecaster.update(sample).position)
     weights.append(np.add.reduceat(mixture.weights[0], np.cumsum([0, *groups.values()][:-1])))
 
 # %%
 # The weights are those of the marker on the lower abdomen. They are computed anew with every sample from the errors
 # that are known by then, so that a member that fails loses its weight within seconds.
 
+HORIZON = 5  # samples
+errors = np.linalg.norm(recording.positions[HORIZON:] - forecasts[:-HORIZON], axis=-1).mean(axis=-1)
+
 figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(10, 5.5), height_ratios=(3, 2), layout="constrained")
 above.stackplot(recording.times, np.transpose(weights), labels=list(groups), alpha=0.85)
 above.set(ylabel="weight", ylim=(0, 1), title="Members of the recommended forecaster, 0.5 s ahead")
 above.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), reverse=True, fontsize="small")
-below.plot(recording.times[5:], errors, color="0.3")
+below.plot(recording.times[HORIZON:], errors, color="0.3")
 below.set(xlabel="time [s]", ylabel="error [mm]", xlim=(0, 110), ylim=(0, 3))
 plt.show()

@@ -61,7 +61,8 @@ def decode_line(line: bytes) -> dict[str, Any]:
     if text is None:
         raise ValueError("the line is cut off or damaged")
     record = json.loads(text)
-    assert isinstance(record, dict)
+    if not isinstance(record, dict):
+        raise ValueError("the line is not a record")
     return record
 
 
@@ -170,7 +171,7 @@ class Journal:
         self._next = number
         self._attempt(self._open)
 
-    def _open(self) -> None:
+    def _open(self) -> int:
         self._close_file()
         self.folder.mkdir(parents=True, exist_ok=True)
         for attempt in range(1, 10_000):
@@ -178,11 +179,11 @@ class Journal:
             path = self.folder / f"journal-{self._next:012d}{suffix}.jsonl"
             try:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
-                self._descriptor = os.open(path, flags, 0o644)
+                descriptor = os.open(path, flags, 0o644)
             except FileExistsError:
                 continue
-            self.path, self._size, self._named = path, 0, False
-            return
+            self._descriptor, self.path, self._size, self._named = descriptor, path, 0, False
+            return descriptor
         raise OSError(f"{self.folder}: holds too many files of the journal that begin with frame {self._next}")
 
     def append(self, line: bytes, number: int | None = None, named: Callable[[], bytes] | None = None) -> None:
@@ -211,9 +212,7 @@ class Journal:
         self._next = number + 1 if number is not None else self._next
 
     def _write(self, line: bytes) -> None:
-        self._ensure_open()
-        assert self._descriptor is not None
-        written = os.write(self._descriptor, line)
+        written = os.write(self._opened(), line)
         if written < len(line):
             # The line is cut off. It is written again as a whole when there is room, to a new file, so that only the
             # last line of a file can ever be cut off.
@@ -228,7 +227,7 @@ class Journal:
             self.lost += 1
             self.interrupted = True
 
-    def _attempt(self, action: Callable[[], None]) -> bool:
+    def _attempt(self, action: Callable[[], object]) -> bool:
         try:
             action()
         except OSError as error:
@@ -250,7 +249,7 @@ class Journal:
             self._attempt(self._open)
         while self._waiting and self._attempt(lambda: self._write(self._waiting[0])):
             self._waiting.popleft()
-        if self.failing and not self._waiting and self._attempt(self._ensure_open):
+        if self.failing and not self._waiting and self._attempt(self._opened):
             self.failing = False
             self.trouble(
                 f"the journal can be written again; {self.lost} lines were lost"
@@ -258,9 +257,9 @@ class Journal:
                 else "the journal can be written again; no line was lost"
             )
 
-    def _ensure_open(self) -> None:
-        if self._descriptor is None:
-            self._open()
+    def _opened(self) -> int:
+        """Return the descriptor of the file, which is opened if it is not."""
+        return self._open() if self._descriptor is None else self._descriptor
 
     def sync(self) -> None:
         """Flush to the disk, earlier files first; may run in a thread."""

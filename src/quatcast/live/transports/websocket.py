@@ -86,9 +86,8 @@ class WebSocketLinks:
             library = require("websockets.asyncio.server", "live")
             settings = self._settings | {"create_connection": self._bounded(library.ServerConnection)}
             with naming(self.endpoint):
-                self._server = await library.serve(self._serve, *self.address, process_request=self._check, **settings)
-            assert self._server is not None
-            self.address = next(iter(self._server.sockets)).getsockname()[:2]
+                server = await library.serve(self._serve, *self.address, process_request=self._check, **settings)
+            self._server, self.address = server, next(iter(server.sockets)).getsockname()[:2]
         else:
             self._task = asyncio.create_task(keep_connected(str(self.endpoint), self._connect))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -225,8 +226,19 @@ class OnlineForecaster(Checkpointable, ABC):
             raise ValueError(f"sample: expected shape {expected} as before, got {shape}")
 
 
-def as_sample(sample: ArrayLike, *, finite: bool) -> Floats:
-    """Check a sample (channels, dimensions) of real numbers and copy it; NaN and infinity only if not `finite`."""
+def as_sample(sample: ArrayLike, *, finite: bool, dimensions: int | None = None) -> Floats:
+    """Check a sample (channels, dimensions) of real numbers and copy it; NaN and infinity only if not `finite`.
+
+    A channel may be None, which stands for NaN in all its coordinates. If every channel is, their number must be known
+    from earlier samples, `dimensions`.
+    """
+    if isinstance(sample, list | tuple) and any(row is None for row in sample):
+        seen = next((row for row in sample if isinstance(row, list | tuple | np.ndarray)), None)
+        width = dimensions if seen is None else len(seen)
+        if width is None:
+            expected = "the coordinates of a channel, or NaN for each of them, because their number is not known yet"
+            raise ValueError(f"sample: expected {expected}, got {sample!r}")
+        sample = [[np.nan] * width if row is None else row for row in sample]
     return _checked("sample", sample, ("channels", "dimensions"), finite)
 
 
@@ -264,15 +276,12 @@ def _checked(name: str, given: ArrayLike, axes: tuple[str, ...], finite: bool) -
 
 def _as_array(given: Any) -> NDArray[Any]:
     """Convert to an array in which masked entries, None and the missing values of pandas are NaN."""
-    if isinstance(given, np.ma.MaskedArray):
+    if isinstance(given, np.ma.MaskedArray) and given.dtype.kind in "fiu":
         return np.where(np.ma.getmaskarray(given), np.nan, given.data.astype(float))
     if hasattr(given, "to_numpy"):
-        return np.asarray(given.to_numpy(dtype=float, na_value=np.nan))
-    if isinstance(given, list | tuple) and any(row is None for row in given):
-        # A channel that is missing as a whole.
-        widths = {len(row) for row in given if isinstance(row, list | tuple | np.ndarray)}
-        if len(widths) == 1:
-            given = [[None] * max(widths) if row is None else row for row in given]
+        # Tables of texts cannot be converted, and those of other libraries than pandas take no such arguments.
+        with suppress(TypeError, ValueError):
+            return np.asarray(given.to_numpy(dtype=float, na_value=np.nan))
     array = np.asarray(given)
     if array.dtype == object and all(value is None or isinstance(value, Real) for value in array.flat):
         return np.array([_as_float(value) for value in array.flat]).reshape(array.shape)

@@ -225,6 +225,8 @@ def test_masked_entries_none_and_nullable_numbers_are_missing(truth):
     assert guarded.update([None, None, None]).replaced.all()
     with pytest.raises(ValueError, match=r"sample: expected the coordinates of a channel, .* got .None, None, None."):
         make().update([None, None, None])
+    listed = [[None, None, None], *truth[:5].tolist(), [None, *truth[5, 1:].tolist()]]
+    assert make().run(listed).replaced.sum(axis=1).tolist() == [3, 0, 0, 0, 0, 0, 1]
     with pytest.raises(ValueError, match="sample: expected real numbers, got an array of type bool"):
         guarded.update(np.ma.masked_array(np.ones((3, 3), dtype=bool)))
 

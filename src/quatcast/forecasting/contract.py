@@ -232,19 +232,33 @@ def as_sample(sample: ArrayLike, *, finite: bool, dimensions: int | None = None)
     A channel may be None, which stands for NaN in all its coordinates. If every channel is, their number must be known
     from earlier samples, `dimensions`.
     """
-    if isinstance(sample, list | tuple) and any(row is None for row in sample):
-        seen = next((row for row in sample if isinstance(row, list | tuple | np.ndarray)), None)
-        width = dimensions if seen is None else len(seen)
-        if width is None:
-            expected = "the coordinates of a channel, or NaN for each of them, because their number is not known yet"
-            raise ValueError(f"sample: expected {expected}, got {sample!r}")
-        sample = [[np.nan] * width if row is None else row for row in sample]
-    return _checked("sample", sample, ("channels", "dimensions"), finite)
+    return _checked("sample", _filled(sample, dimensions), ("channels", "dimensions"), finite)
 
 
 def as_recording(positions: ArrayLike, *, finite: bool) -> Floats:
-    """Check the positions (T, channels, dimensions) of a recording and copy them."""
+    """Check the positions (T, channels, dimensions) of a recording and copy them; a channel of a row may be None."""
+    if isinstance(positions, list | tuple):
+        widths = (_width(sample) for sample in positions)
+        dimensions = next((width for width in widths if width is not None), None)
+        positions = [_filled(sample, dimensions) for sample in positions]
     return _checked("positions", positions, ("T", "channels", "dimensions"), finite)
+
+
+def _filled(sample: Any, dimensions: int | None) -> Any:
+    """Return a sample with NaN for each coordinate of the channels that are None."""
+    if not (isinstance(sample, list | tuple) and any(row is None for row in sample)):
+        return sample
+    width = _width(sample) or dimensions
+    if width is None:
+        expected = "the coordinates of a channel, or NaN for each of them, because their number is not known yet"
+        raise ValueError(f"sample: expected {expected}, got {sample!r}")
+    return [[np.nan] * width if row is None else row for row in sample]
+
+
+def _width(sample: Any) -> int | None:
+    """Return the number of coordinates of the first channel of a sample that has some."""
+    rows = sample if isinstance(sample, list | tuple | np.ndarray) else ()
+    return next((len(row) for row in rows if isinstance(row, list | tuple | np.ndarray)), None)
 
 
 def as_observed(observed: ArrayLike | None, channels: int) -> Bools:

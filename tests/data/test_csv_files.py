@@ -340,6 +340,16 @@ def test_seconds_without_their_fractions_on_request(tmp_path):
     np.testing.assert_array_equal(read(path, ignore=["nsec"]).times, np.arange(50.0))
 
 
+def test_dates_that_are_not_clear_can_be_ignored(tmp_path):
+    path = table(tmp_path, "stamp,x,y,z\n05/01/2024 12:00:00,1,2,3\n05/01/2024 12:00:01,1,2,3\n")
+    advice = (
+        r"got '05/01/2024 12:00:00'; or ignore the column \(ignore=\['stamp'\], --ignore 'stamp'\) and give the rate"
+    )
+    with pytest.raises(ValueError, match=advice):
+        read(path, time="stamp")
+    assert read(path, ignore=["stamp"], rate=1.0).rate == 1.0
+
+
 def test_dates_with_dots_have_the_day_first(tmp_path):
     moments = [datetime(2024, 12, 1, 23, 59, 55) + timedelta(seconds=i) for i in range(9)]
     clock = [f"{moment.day}.12.2024 {moment:%H:%M:%S},5" for moment in moments]

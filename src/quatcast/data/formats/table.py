@@ -282,7 +282,9 @@ def _times(
         if row is None:
             raise ValueError(f"{path}: {message}") from None
         where = f"{path}, line {rows.lines[row]}, column {time + 1} ({name})"
-        raise ValueError(f"{where}: {message}, got {rows.times[row].strip()!r}") from None
+        # If the first time cannot be read, the others probably cannot either.
+        advice = f"; or ignore the column (ignore=[{name!r}], --ignore {name!r}) and give the rate" * (row == 0)
+        raise ValueError(f"{where}: {message}, got {rows.times[row].strip()!r}{advice}") from None
     notes += column.notes
     below = rows.units[time] if any(rows.units) else None
     made = replace(column.style, time_unit_below=below)

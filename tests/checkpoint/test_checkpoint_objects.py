@@ -13,6 +13,8 @@ from checkpoint_tools import Holder, Leaf, array_of, forge, round_trip
 from quatcast import MCC, QRNN, RLS, Adam, Forecaster, Guarded, Learner, Replay, checkpoint
 from quatcast.checkpoint import Checkpointable
 from quatcast.data import simulated
+from quatcast.forecasting.mixture import Mixture
+from quatcast.forecasting.velocity import LastPosition
 from quatcast.safety.gate import Gate
 from quatcast.testing import fingerprint
 
@@ -181,3 +183,23 @@ def test_a_copy_and_its_original_do_not_disturb_each_other(duplicate):
         expected = other.update(row).position
         np.testing.assert_array_equal(copied.update(row).position, expected)
         np.testing.assert_array_equal(original.update(row).position, expected)
+
+
+def test_the_text_of_an_object_shows_the_settings_that_were_chosen():
+    forecaster = Forecaster(RLS(), horizon=5, lags=[1, 0])
+    mixture = Mixture([forecaster, LastPosition(5)], memory=250)
+    text = repr(Guarded(mixture, rate=10.0, gate=Gate(sentinels=[9999]), names=("belly", "chest")))
+    assert text == (
+        "Guarded(forecaster=Mixture(2 members, memory=250), rate=10.0, "
+        "gate=Gate(rate=10.0, sentinels=(9999,)), names=('belly', 'chest'))"
+    )
+    assert repr(Holder(np.zeros((300, 3)))) == "Holder(setting=array of shape (300, 3))"
+    assert repr(forecaster) == f"Forecaster(learner={RLS()!r}, horizon=5, lags=[1, 0])"
+
+
+def test_an_object_whose_constructor_stores_nothing_has_a_text_too():
+    class Careless(Checkpointable):
+        def __init__(self, size):
+            pass
+
+    assert "Careless object at" in repr(Careless(3))

@@ -37,8 +37,10 @@ def no_download(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 ERRORS = [
     ([], "expected a command"),
-    (["--bogus"], "No such option"),
+    (["--bogus"], "No such option: --bogus (see quatcast --help)"),
     (["compete"], "No such command 'compete'"),
+    (["data", "simulat"], "(see quatcast data --help)"),
+    (["forecast"], "Missing argument 'file' (see quatcast forecast --help)"),
     (["compare", "--profile", "fast"], "profile: expected one of quick, standard, published, got 'fast'"),
     (["compare", "--predictors", "LMS,ARIMA"], "predictors: expected one of recommended, QRNN-MCC"),
     (["compare", "--labels", "both"], "labels: expected one of causal, lookahead"),

@@ -136,7 +136,7 @@ def test_status_table_and_figure_use_names_units_and_separators(folder: Path) ->
 
 def test_units_are_those_of_the_file_or_none(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rows = motion(400, columns=6) * [1, 0.001, 0.001, 0.001, 1, 1, 1]
-    header = "time,p_x [m],p_y [m],p_z [m],rx [deg],ry [deg],rz [deg]"
+    header = "time,p_x [m],p_y [m],p_z [m],turn.x [deg],turn.y [deg],turn.z [deg]"
     Path("a.csv").write_text(table(header, rows))
     assert run(["forecast", "a.csv", *QUICK]) == 0
     out = capfd.readouterr().out
@@ -158,7 +158,7 @@ def test_poses_are_forecast(folder: Path, capfd: pytest.CaptureFixture[str]) -> 
     assert run(["forecast", "a.csv", "--predictor", "RLS", "--set", "lags=3", "--out", "made", "--unit", "mm"]) == 0
     out = capfd.readouterr().out
     assert " mm by RLS" in out
-    assert " rad by RLS" in out
+    assert " deg by RLS" in out
     made = read("made/a-RLS-causal-0.5s.csv")
     assert made.space == "pose"
     seen = np.isfinite(made.positions).all(axis=(1, 2))

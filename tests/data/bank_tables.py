@@ -159,8 +159,9 @@ TABLES = [
     Case(
         "rotation_in_degrees_beside",
         table("time,x [mm],y [mm],z [mm],rx [deg],ry [deg],rz [deg]", lambda t: (t, *position(t), *position(t, 1))),
-        channels=("channel1", "r"),
-        units=("mm", "deg"),
+        channels=("channel1",),
+        units=("mm",),
+        notes=("rx [deg], ry [deg], rz [deg] are angles", "not read: r;"),
     ),
     Case(
         "orientation_scalar_first",

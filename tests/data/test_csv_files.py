@@ -150,6 +150,49 @@ def test_dimensions_are_checked(tmp_path):
         read_csv(table(tmp_path, "1,2\n"), dimensions=2)
 
 
+@pytest.mark.parametrize("dimensions", [3, 4])
+def test_dimensions_that_contradict_the_names_of_a_pose_are_refused(dimensions, tmp_path):
+    """They were ignored."""
+    path = table(tmp_path, "time,x,y,z,qw,qx,qy,qz\n0,1,2,3,1,0,0,0\n0.1,1,2,3,1,0,0,0\n")
+    with pytest.raises(ValueError, match=rf"dimensions: .* got {dimensions}; leave it out, and choose channels"):
+        read(path, dimensions=dimensions)
+
+
+@pytest.mark.parametrize(
+    ("names", "channel"),
+    [
+        ("x,y,z,rx,ry,rz", "channel1"),
+        ("TX,TY,TZ,RX,RY,RZ", "T"),
+        ("x [mm],y [mm],z [mm],rx [deg],ry [deg],rz [deg]", "channel1"),
+        ("hip_x,hip_y,hip_z,hip_rx,hip_ry,hip_rz", "hip"),
+        ("hip.x,hip.y,hip.z,hip.rot.x,hip.rot.y,hip.rot.z", "hip"),
+        ("Position X,Position Y,Position Z,Euler X,Euler Y,Euler Z", "Position"),
+        ("x,y,z,qx,qy,qz", "channel1"),
+    ],
+)
+def test_angles_are_not_taken_for_a_marker(names, channel, tmp_path):
+    path = table(tmp_path, f"time,{names}\n0,1,2,3,4,5,6\n0.1,1,2,3,4,5,6\n")
+    recording = read(path)
+    assert recording.channels == (channel,)
+    said = " ".join(recording.notes)
+    angles = names.split(",")[3:]
+    assert f"{', '.join(angles)} are angles or a rotation vector by their names" in said
+    assert "qw, qx, qy, qz" in said
+    both = read(path, columns=[f"hip={','.join(names.split(',')[:3])}", f"turn={','.join(angles)}"], space="vector")
+    assert both.channels == ("hip", "turn")
+
+
+@pytest.mark.parametrize("names", ["lx,ly,lz,rx,ry,rz", "hip_l.x,hip_l.y,hip_l.z,hip_r.x,hip_r.y,hip_r.z"])
+def test_left_and_right_are_markers(names, tmp_path):
+    path = table(tmp_path, f"time,{names}\n0,1,2,3,4,5,6\n0.1,1,2,3,4,5,6\n")
+    assert [channel[-1] for channel in read(path).channels] == ["l", "r"]
+
+
+def test_sensor_readings_that_are_named_by_their_columns_are_read(tmp_path):
+    path = table(tmp_path, "time,x,y,z,acc.x,acc.y,acc.z\n0,1,2,3,4,5,6\n0.1,1,2,3,4,5,6\n")
+    assert read(path, columns=["hip=x,y,z", "push=acc.x,acc.y,acc.z"]).channels == ("hip", "push")
+
+
 def test_samples_that_the_times_skip_are_missing(tmp_path):
     file = tmp_path / "gap.csv"
     times = np.delete(np.arange(40) / 10 + 0.01 * np.sin(np.arange(40)), [7, 20, 21, 22])
@@ -295,6 +338,16 @@ def test_seconds_without_their_fractions_on_request(tmp_path):
     body = "".join(f"{i},{i % 5},{i % 7},0,0\n" for i in range(50))
     path = table(tmp_path, f"sec,nsec,x,y,z\n{body}")
     np.testing.assert_array_equal(read(path, ignore=["nsec"]).times, np.arange(50.0))
+
+
+def test_dates_that_are_not_clear_can_be_ignored(tmp_path):
+    path = table(tmp_path, "stamp,x,y,z\n05/01/2024 12:00:00,1,2,3\n05/01/2024 12:00:01,1,2,3\n")
+    advice = (
+        r"got '05/01/2024 12:00:00'; or ignore the column \(ignore=\['stamp'\], --ignore 'stamp'\) and give the rate"
+    )
+    with pytest.raises(ValueError, match=advice):
+        read(path, time="stamp")
+    assert read(path, ignore=["stamp"], rate=1.0).rate == 1.0
 
 
 def test_dates_with_dots_have_the_day_first(tmp_path):

@@ -13,7 +13,8 @@ from bank_tables import TABLES
 from bank_tools import TOOLS
 
 from quatcast.data import read, write_csv
-from quatcast.data.text import MAX_LINE
+from quatcast.data.headers import euler_angles, find_groups, incomplete
+from quatcast.data.text import MAX_LINE, MAX_NAME
 
 MEGABYTE = 1 << 20
 
@@ -89,6 +90,27 @@ def test_a_line_at_the_limit_is_read(tmp_path: Path) -> None:
     comment = "# " + "-" * (MAX_LINE - 3) + "\n"
     (tmp_path / "a.csv").write_text(comment + "time,x,y,z\n0,1,2,3\n0.1,1,2,3\n")
     assert len(read(tmp_path / "a.csv")) == 2
+
+
+@pytest.mark.parametrize("name", ["a{}b.x", "a{}x", "a{} [mm", "a{}roll", "q{}0", "{}x", "a{}(mm)"])
+@pytest.mark.parametrize("mark", [" ", ".", "_", "[", "aB"])
+def test_long_names_take_no_time(name: str, mark: str) -> None:
+    """Sixty thousand blanks took a minute, and twice as many four times as long."""
+    names = [name.format(mark * 60_000)] * 3
+    began = time.process_time()
+    find_groups(names)
+    euler_angles(names)
+    incomplete(names)
+    assert time.process_time() - began < 2.0
+
+
+def test_long_names_keep_their_axis(tmp_path: Path) -> None:
+    """They were cut off after 200 characters, so that no coordinates were found."""
+    header = ",".join(f"{'hip' * 100}.{axis} [mm]" for axis in "xyz")
+    (tmp_path / "a.csv").write_text(f"time,{header}\n0,1,2,3\n0.1,1,2,3\n")
+    recording = read(tmp_path / "a.csv")
+    assert recording.units == ("mm",)
+    assert len(recording.channels[0]) <= MAX_NAME
 
 
 def test_control_characters_in_names_are_replaced(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_glitches_and_dropouts_affect_existing_samples(nine):
         np.testing.assert_allclose(length[length > 0], 30.0)
 
 
-@pytest.mark.parametrize("seconds", [0.0, -1.0])
+@pytest.mark.parametrize("seconds", [0.0, -1.0, "soon"])
 def test_empty_recordings_are_refused(seconds):
     with pytest.raises(ValueError, match=r"seconds: expected a duration from 0\.1 to 1e\+06 s, got"):
         simulated(seconds=seconds)

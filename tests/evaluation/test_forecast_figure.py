@@ -64,15 +64,15 @@ def test_error_panel_is_the_distance() -> None:
     assert np.nanmean(lines["persistence"]) > 0
 
 
-def test_orientations_have_errors_in_radians() -> None:
+def test_orientations_have_errors_in_degrees() -> None:
     angle = np.arange(100) / 50
     turned = np.stack([np.cos(angle / 2), 0 * angle, 0 * angle, np.sin(angle / 2)], axis=-1)[:, None]
     recording = Recording("spin", turned, np.arange(100) / 10, 10.0, space="orientation")
     made = Forecasts(persistence(recording, 5), np.ones(100), 5, "causal", 0)
-    assert row_units(recording) == ("rad",)
+    assert row_units(recording) == ("deg",)
     panel = forecast_panels(recording, made).panels[-1]
-    assert panel.label == "error [rad]"
-    np.testing.assert_allclose(panel.lines[0].y[5:], 0.1, atol=1e-9)
+    assert panel.label == "error [deg]"
+    np.testing.assert_allclose(panel.lines[0].y[5:], np.degrees(0.1), atol=1e-9)
 
 
 def test_decimation_keeps_extremes_and_gaps() -> None:

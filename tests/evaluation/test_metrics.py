@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quatcast.data import extmarker
+from quatcast.data import extmarker, simulated
 from quatcast.evaluation import Estimate, estimate, pool, score
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.learners import Persistence
@@ -101,6 +101,17 @@ def test_what_comes_before_the_start_does_not_count() -> None:
 def test_bad_input_is_named(actual: np.ndarray, forecast: np.ndarray, start: int, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         score(actual, forecast, start)
+
+
+def test_what_has_no_single_error_is_refused() -> None:
+    """The coordinates of poses were averaged, millimetres and quaternions."""
+    poses = np.zeros((9, 1, 7))
+    with pytest.raises(
+        ValueError, match=r"space: .* got 'pose'; score positions and orientations apart, as \[\.\.\., :3\]"
+    ):
+        score(poses, poses, 0, space="pose")
+    with pytest.raises(ValueError, match="actual: expected real numbers, got a Recording; give its positions"):
+        score(simulated(seconds=2)[0], np.zeros((20, 3, 3)), 0)
 
 
 def test_masked_samples_are_not_scored() -> None:

@@ -345,6 +345,7 @@ def test_memory_is_flat(truth):
     ("arguments", "message"),
     [
         ({"members": []}, "members: expected at least one"),
+        ({"members": LastPosition(5)}, r"members: expected a list of forecasters, got LastPosition\(horizon=5\)"),
         (
             {"members": [Forecaster(RLS(), horizon=h) for h in (2, 3)]},
             "members: expected the same horizons for all, got 2, 3",

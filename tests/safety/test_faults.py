@@ -222,6 +222,13 @@ def test_masked_entries_none_and_nullable_numbers_are_missing(truth):
     listed[0] = None
     assert guarded.update(listed).replaced.tolist() == [True, False, False]
     assert guarded.update([None, *truth[62, 1:]]).replaced.tolist() == [True, False, False]
+    assert guarded.update([None, None, None]).replaced.all()
+    with pytest.raises(ValueError, match=r"sample: expected the coordinates of a channel, .* got .None, None, None."):
+        make().update([None, None, None])
+    listed = [[None, None, None], *truth[:5].tolist(), [None, *truth[5, 1:].tolist()]]
+    assert make().run(listed).replaced.sum(axis=1).tolist() == [3, 0, 0, 0, 0, 0, 1]
+    with pytest.raises(ValueError, match="sample: expected real numbers, got an array of type bool"):
+        guarded.update(np.ma.masked_array(np.ones((3, 3), dtype=bool)))
 
 
 def test_whole_numbers_that_no_float_can_hold_are_missing(truth):
@@ -250,6 +257,24 @@ def test_tables_with_nullable_numbers_are_understood(truth):
     rows = truth[0].tolist()
     rows[2][0] = None
     assert make().update(Table(rows)).replaced.tolist() == [False, False, True]
+
+
+def test_tables_of_other_libraries_and_of_texts_are_told_apart(truth):
+    """Their `to_numpy` takes no arguments; tables of texts were called rows of different lengths."""
+
+    class Plain:
+        def __init__(self, rows):
+            self.rows = rows
+
+        def to_numpy(self):
+            return np.asarray(self.rows)
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array(self.rows, dtype=dtype)
+
+    assert not make().update(Plain(truth[0])).replaced.any()
+    with pytest.raises(ValueError, match="sample: expected real numbers, got an array of type"):
+        make().update(Plain([["left", "right", "up"]]))
 
 
 @pytest.mark.parametrize("value", [1e60, 1e155, 1e308])

@@ -57,8 +57,7 @@ def test_a_member_that_fails_leaves_no_member_half_advanced(failures, place, lea
     x = walk(40, seed)
     x[20:23, 1] = np.nan
     mixture = of_all_kinds([Unreliable(HORIZON, failures)], place, learn_first)
-    gate = Remembering(rate=10.0)
-    guarded = Guarded(mixture, rate=10.0, gate=gate)
+    guarded = Guarded(mixture, rate=10.0, gate=Remembering())
     guarded.begin((2, 3))
     for t, row in enumerate(x):
         before = remembered(mixture) if t in failures else ()
@@ -70,7 +69,7 @@ def test_a_member_that_fails_leaves_no_member_half_advanced(failures, place, lea
     # The mixture is where it would be without the samples at which a member failed, and continues.
     others = of_all_kinds([Unreliable(HORIZON, {})], place, learn_first)
     others.begin((2, 3))
-    for t, gated in enumerate(gate.said):
+    for t, gated in enumerate(guarded.gate.said):
         if t not in failures:
             others.update(gated.position - gated.offset, ~gated.replaced)
     assert remembered(others) == remembered(mixture)

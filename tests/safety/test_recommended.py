@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from quatcast.data import simulated
 from quatcast.forecasting import contract, recipe
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.mixture import Mixture
+from quatcast.forecasting.velocity import LastPosition
 from quatcast.learners import Learner
 from quatcast.learners import base as learners
 from quatcast.safety import gate, guard
@@ -179,9 +181,12 @@ def test_bad_arguments_are_named(arguments, message):
         recommended(**({"horizon": 0.5, "rate": 10.0} | arguments))
 
 
-def test_forecasters_that_are_given_one_gate_do_not_disturb_each_other():
+@pytest.mark.parametrize(
+    "make", [partial(recommended, 0.5), partial(Guarded, LastPosition(5))], ids=["recommended", "guard"]
+)
+def test_forecasters_that_are_given_one_gate_do_not_disturb_each_other(make):
     x, known = simulated(seconds=20)[1].positions, gate.Gate(10.0, sentinels=[9999])
-    here, there = (recommended(0.5, 10.0, gate=known) for _ in range(2))
+    here, there = (make(rate=10.0, gate=known) for _ in range(2))
     for row in x[:-1]:
         here.update(row)
         there.update(row + 300.0)

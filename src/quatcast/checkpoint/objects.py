@@ -6,7 +6,7 @@ import copy
 import inspect
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_type_hints
 
@@ -23,7 +23,7 @@ _PLAIN = (bool, int, float, str, type(None))
 _GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _LONGEST_RANGE = 1_000_000
 _LONGEST_MESSAGE = 300
-_signatures: dict[type, tuple[str, ...]] = {}
+_signatures: dict[type, Mapping[str, inspect.Parameter]] = {}
 _annotations: dict[type, dict[str, Any]] = {}
 
 
@@ -67,6 +67,19 @@ class Checkpointable:
         except AttributeError as error:
             expected = "a constructor that lists its arguments and stores each under its own name"
             raise AttributeError(f"{type(self).__name__}: expected {expected} ({error})") from None
+
+    def __repr__(self) -> str:
+        """Show the settings that differ from the defaults."""
+        try:
+            shown = [_shown(name, value) for name, value in self.settings().items() if self._differs(name, value)]
+        except AttributeError:
+            # An error message may show an object whose constructor has not finished.
+            return object.__repr__(self)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _differs(self, name: str, value: Any) -> bool:
+        # The texts are compared, because == between arrays gives an array.
+        return repr(value) != repr(_parameters(type(self))[name].default)
 
     def clone(self) -> Self:
         """Return an object with the same settings that has not begun."""
@@ -159,11 +172,20 @@ class State(Checkpointable):
             setattr(self, name, _rewound(value, own))
 
 
-def _parameters(kind: type) -> tuple[str, ...]:
-    """Names of the constructor's arguments."""
+def _parameters(kind: type) -> Mapping[str, inspect.Parameter]:
+    """Return the constructor's arguments by name."""
     if kind not in _signatures:
-        _signatures[kind] = tuple(inspect.signature(kind).parameters)
+        _signatures[kind] = inspect.signature(kind).parameters
     return _signatures[kind]
+
+
+def _shown(name: str, value: Any) -> str:
+    """Return a setting as text; of several objects only their number, and of an array only its shape."""
+    if isinstance(value, np.ndarray):
+        return f"{name}=array of shape {value.shape}"
+    if isinstance(value, list | tuple) and any(isinstance(item, Checkpointable) for item in value):
+        return f"{len(value)} {name}"
+    return f"{name}={value!r}"
 
 
 def _cloned(value: Any) -> Any:

@@ -128,7 +128,7 @@ def _run(arguments: Sequence[str]) -> int:
         # The class of usage errors has moved between versions of typer; all versions have this method.
         if not hasattr(error, "format_message"):
             raise
-        return _fail(_usage_message(error) or "expected a command; see quatcast --help", 2)
+        return _fail(_usage_message(error), 2)
 
 
 def _with_option(message: str, arguments: Sequence[str]) -> str:
@@ -155,8 +155,10 @@ def _usage_message(error: Any) -> str:
     """Return the message of an error of typer; that of a wrong value names the option and the value."""
     names, message = getattr(getattr(error, "param", None), "opts", None), getattr(error, "message", "")
     if not (names and message):
-        told = str(error.format_message())
-        return f"{told}; it comes before the command: quatcast --plugin …" if "option: --plugin" in told else told
+        if "option: --plugin" in (told := str(error.format_message())):
+            return f"{told}; it comes before the command: quatcast --plugin …"
+        command = getattr(getattr(error, "ctx", None), "command_path", "quatcast")
+        return f"{told.rstrip('.') or 'expected a command'} (see {command} --help)"
     # Recent versions of typer let pydantic check the values, whose messages do not contain them.
     problems = error.__cause__.errors() if hasattr(error.__cause__, "errors") else []
     if problems:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quatcast.data.units import split_unit
 
@@ -24,6 +24,8 @@ SENSORS = (
     "magnetometer", "vel", "velocity", "omega",
 )  # fmt: skip
 """Words for quantities that are no positions."""
+ANGLES = ("euler", "angle", "angles", "rotvec", "rvec")
+"""Words for orientations of three coordinates."""
 EUROC_SENSOR = re.compile(r"(v|a|w|b_w|b_a)_[A-Z]{2}(_[A-Z])?")
 """Velocities and biases in the EuRoC convention."""
 
@@ -33,8 +35,8 @@ TRIPLES = (
     ("north", "west", "up"), ("surge", "sway", "heave"),
 )  # fmt: skip
 """Names of the three axes of a channel that is not described by x, y and z."""
-EULER = re.compile(r"(?i)(?P<stem>.*?)[\s._:/-]*(?P<axis>roll|pitch|yaw)(?:[\s._-]*(?:angle|deg|rad))?")
-"""Names of Euler angles."""
+EULER = re.compile(r"(?i)(?P<axis>roll|pitch|yaw)(?:[\s._-]*(?:angle|deg|rad))?$")
+"""What the name of an Euler angle ends with."""
 
 NOT_COORDINATES = frozenset({
     "frame", "frames", "frame number", "frame#", "framenumber", "sub frame", "subframe", "index", "idx", "id", "no",
@@ -56,19 +58,19 @@ class Group:
         What the names of the columns have in common; empty if there is nothing.
     at
         Numbers of the columns, from 0, in the order of storage: x y z, or w x y z.
-    quaternion
-        Whether the names say that this is an orientation.
+    orientation
+        Whether the names say that this is an orientation; three coordinates are then angles or a rotation vector.
     part
         The name without the word for position or orientation; None if this is no part of a pose.
-    sensor
-        Whether the name is that of a sensor reading, not of a position.
+    secondary
+        Whether this is read only if it is asked for: sensor readings and angles, which are no positions.
     """
 
     name: str
     at: tuple[int, ...]
-    quaternion: bool = False
+    orientation: bool = False
     part: str | None = ""
-    sensor: bool = False
+    secondary: bool = False
 
 
 def find_groups(names: Sequence[str], skip: frozenset[int] = frozenset()) -> list[Group]:
@@ -86,7 +88,7 @@ def find_groups(names: Sequence[str], skip: frozenset[int] = frozenset()) -> lis
     >>> [(group.name, group.at) for group in find_groups(["time", "p_z", "p_x", "p_y", "quality"], frozenset({0}))]
     [('p', (2, 3, 1))]
     >>> find_groups(["qx", "qy", "qz", "qw"])
-    [Group(name='q', at=(3, 0, 1, 2), quaternion=True, part='', sensor=False)]
+    [Group(name='q', at=(3, 0, 1, 2), orientation=True, part='', secondary=False)]
     """
     labels = [split_unit(name)[0] for name in names]
     free = [i for i in range(len(labels)) if i not in skip and labels[i].strip().lower() not in NOT_COORDINATES]
@@ -96,7 +98,20 @@ def find_groups(names: Sequence[str], skip: frozenset[int] = frozenset()) -> lis
         groups += found
         taken = {i for group in found for i in group.at}
         free = [i for i in free if i not in taken]
-    return sorted(groups, key=lambda group: min(group.at))
+    return sorted(_with_angles(groups, labels), key=lambda group: min(group.at))
+
+
+def _with_angles(groups: list[Group], labels: list[str]) -> Iterator[Group]:
+    """Recognise rx, ry, rz beside x, y, z as angles, and qx, qy, qz without qw; beside lx, ly, lz they are positions.
+
+    With a separator, as in hip_r.x, they belong to a channel of that name.
+    """
+    positions = {group.part for group in groups if len(group.at) == 3 and not group.secondary}
+    for group in groups:
+        stem = labels[group.at[0]][:-1]
+        is_letter = len(group.at) == 3 and stem[-1:] in set("rRqQ") and _last_word(stem) in ("r", "q")
+        beside = is_letter and stem[:-1].rstrip(SEPARATORS) in positions
+        yield replace(group, orientation=True, secondary=True) if beside else group
 
 
 def euler_angles(names: Sequence[str]) -> list[str]:
@@ -109,8 +124,9 @@ def euler_angles(names: Sequence[str]) -> list[str]:
     """
     axes: dict[str, dict[str, str]] = {}
     for name in names:
-        if match := EULER.fullmatch(split_unit(name)[0].strip()):
-            axes.setdefault(match["stem"], {})[match["axis"].lower()] = name
+        label = split_unit(name)[0]
+        if match := EULER.search(label):
+            axes.setdefault(label[: match.start()].rstrip(SEPARATORS), {})[match["axis"].lower()] = name
     return [name for found in axes.values() if len(found) == 3 for name in found.values()]
 
 
@@ -192,11 +208,12 @@ def _group(stem: str, at: tuple[int, ...]) -> Group:
     word = _last_word(name)
     if len(at) == 4:
         return Group(
-            name, at, quaternion=word in ORIENTATION or bool(_euroc(name, "q")), part=_part(name, ORIENTATION, "q")
+            name, at, orientation=word in ORIENTATION or bool(_euroc(name, "q")), part=_part(name, ORIENTATION, "q")
         )
     # ax, ay, az are accelerations, but a.x, a.y, a.z belong to a channel called a.
     is_sensor = word in SENSORS or stem in ("a", "v", "g", "m") or bool(EUROC_SENSOR.fullmatch(name))
-    return Group(name, at, part=_part(name, POSITION, "p"), sensor=is_sensor)
+    are_angles = len(word) > 1 and word in (*ORIENTATION, *ANGLES)
+    return Group(name, at, are_angles, _part(name, POSITION, "p"), secondary=is_sensor or are_angles)
 
 
 def _without_separator(stem: str) -> str:

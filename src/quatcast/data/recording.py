@@ -64,6 +64,8 @@ def real_numbers(name: str, given: ArrayLike) -> Floats:
     ...
     ValueError: positions: expected real numbers, got an array of type complex128
     """
+    if isinstance(given, Recording):
+        raise ValueError(f"{name}: expected real numbers, got a Recording; give its positions")
     array = np.asanyarray(given)
     if array.dtype.kind not in "fiuO":
         raise ValueError(f"{name}: expected real numbers, got an array of type {array.dtype}")

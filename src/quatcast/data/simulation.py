@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from quatcast.basics.annotations import is_number
 from quatcast.basics.typing import Floats
 from quatcast.data.breathing import Random, Rhythm, breathe, episodes, shifts, wander
 from quatcast.data.corruption import corrupt
@@ -112,8 +113,8 @@ def simulated(
     >>> [recording.group[0] for recording in recordings]
     ['i', 'r', 'i', 'i', 'r', 'r', 'i', 'r', 'r']
     """
-    if seconds is not None and not 1 / RATE <= seconds <= MAX_SECONDS:
-        raise ValueError(f"seconds: expected a duration from {1 / RATE} to {MAX_SECONDS:g} s, got {seconds}")
+    if seconds is not None and not (is_number(seconds) and 1 / RATE <= seconds <= MAX_SECONDS):
+        raise ValueError(f"seconds: expected a duration from {1 / RATE} to {MAX_SECONDS:g} s, got {seconds!r}")
     recordings = []
     for number, subject in enumerate(SUBJECTS, start=1):
         times = np.arange(round((seconds or subject.seconds) * RATE)) / RATE

@@ -101,7 +101,9 @@ def clean(name: str) -> str:
     >>> clean(" hip\x1b[2J.x ")
     'hip�[2J.x'
     """
-    return one_line(name).strip()[:MAX_NAME]
+    name = one_line(name).strip()
+    # The axis and the unit are at the end.
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME // 2]}…{name[1 - MAX_NAME // 2 :]}"
 
 
 def as_number(text: str) -> float | None:

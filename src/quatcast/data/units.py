@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 LENGTHS = ("mm", "cm", "m", "um", "µm", "μm", "in", "inch", "ft")
 LENGTH_WORDS = {
     "meters": "m", "metres": "m", "millimeters": "mm", "millimetres": "mm", "centimeters": "cm", "centimetres": "cm",
@@ -15,8 +13,6 @@ TIMES = ("s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns")
 
 SUFFIXES = frozenset({*LENGTHS, *ANGLES, *TIMES} - {"in", "°"})
 """Units that a name may end with after an underscore, as in `x_mm`."""
-
-_BRACKETS = re.compile(r"^(?P<label>.*?)\s*(?:\[(?P<square>[^\[\]]*)\]|\((?P<round>[^()]*)\))$")
 
 
 def split_unit(name: str) -> tuple[str, str]:
@@ -30,9 +26,10 @@ def split_unit(name: str) -> tuple[str, str]:
     (('x', 'mm'), ('x', 'mm'), ('x', 'mm'), ('hip_x', ''))
     """
     name = name.strip()
-    if (match := _BRACKETS.match(name)) and match["label"]:
-        unit = match["square"] if match["square"] is not None else match["round"]
-        return match["label"].strip(), unit.strip().replace("μ", "µ")
+    for opening, closing in ("[]", "()"):
+        label, bracket, unit = name.removesuffix(closing).rpartition(opening)
+        if name.endswith(closing) and bracket and label and closing not in unit:
+            return label.strip(), unit.strip().replace("μ", "µ")
     label, underscore, unit = name.rpartition("_")
     if underscore and label and unit in SUFFIXES:
         return label.rstrip("_"), unit.replace("μ", "µ")

@@ -13,7 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from quatcast.algebra.quaternion import angle
 from quatcast.basics.annotations import is_whole
 from quatcast.basics.typing import Bools, Floats
-from quatcast.data.recording import SPACES, Recording, real_numbers
+from quatcast.data.recording import Recording, real_numbers
+
+SCORED = ("position", "vector", "orientation")
+"""Spaces in which all coordinates of a channel have one error."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,8 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600, space: str =
     start
         Index of the first sample that is scored, counted from 0.
     space
-        What the numbers are. The errors of an "orientation" are angles in degrees, other errors Euclidean distances.
+        What the numbers are: "position", "vector" or "orientation". The errors of an orientation are angles in degrees,
+        others are Euclidean distances.
 
     Examples
     --------
@@ -77,8 +81,9 @@ def score(actual: ArrayLike, forecast: ArrayLike, start: int = 600, space: str =
     >>> scores.mae, scores.max, scores.jitter
     (3.5, 5.0, 5.0)
     """
-    if space not in SPACES:
-        raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {space!r}")
+    if space not in SCORED:
+        apart = "; score positions and orientations apart, as [..., :3] and [..., 3:]" if space == "pose" else ""
+        raise ValueError(f"space: expected one of {', '.join(SCORED)}, got {space!r}{apart}")
     truth, guess, observed = _scored(actual, forecast, start, 2)
     with np.errstate(all="ignore"):
         error = distances(truth, guess, space)[..., observed]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from quatcast.basics.typing import Floats
@@ -28,6 +28,8 @@ class Combination(OnlineForecaster):
     """
 
     def __init__(self, members: Sequence[OnlineForecaster]) -> None:
+        if not isinstance(members, Iterable):
+            raise ValueError(f"members: expected a list of forecasters, got {members!r}")
         self.members = list(members)
         if not self.members:
             raise ValueError("members: expected at least one forecaster")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -225,14 +226,39 @@ class OnlineForecaster(Checkpointable, ABC):
             raise ValueError(f"sample: expected shape {expected} as before, got {shape}")
 
 
-def as_sample(sample: ArrayLike, *, finite: bool) -> Floats:
-    """Check a sample (channels, dimensions) of real numbers and copy it; NaN and infinity only if not `finite`."""
-    return _checked("sample", sample, ("channels", "dimensions"), finite)
+def as_sample(sample: ArrayLike, *, finite: bool, dimensions: int | None = None) -> Floats:
+    """Check a sample (channels, dimensions) of real numbers and copy it; NaN and infinity only if not `finite`.
+
+    A channel may be None, which stands for NaN in all its coordinates. If every channel is, their number must be known
+    from earlier samples, `dimensions`.
+    """
+    return _checked("sample", _filled(sample, dimensions), ("channels", "dimensions"), finite)
 
 
 def as_recording(positions: ArrayLike, *, finite: bool) -> Floats:
-    """Check the positions (T, channels, dimensions) of a recording and copy them."""
+    """Check the positions (T, channels, dimensions) of a recording and copy them; a channel of a row may be None."""
+    if isinstance(positions, list | tuple):
+        widths = (_width(sample) for sample in positions)
+        dimensions = next((width for width in widths if width is not None), None)
+        positions = [_filled(sample, dimensions) for sample in positions]
     return _checked("positions", positions, ("T", "channels", "dimensions"), finite)
+
+
+def _filled(sample: Any, dimensions: int | None) -> Any:
+    """Return a sample with NaN for each coordinate of the channels that are None."""
+    if not (isinstance(sample, list | tuple) and any(row is None for row in sample)):
+        return sample
+    width = _width(sample) or dimensions
+    if width is None:
+        expected = "the coordinates of a channel, or NaN for each of them, because their number is not known yet"
+        raise ValueError(f"sample: expected {expected}, got {sample!r}")
+    return [[np.nan] * width if row is None else row for row in sample]
+
+
+def _width(sample: Any) -> int | None:
+    """Return the number of coordinates of the first channel of a sample that has some."""
+    rows = sample if isinstance(sample, list | tuple | np.ndarray) else ()
+    return next((len(row) for row in rows if isinstance(row, list | tuple | np.ndarray)), None)
 
 
 def as_observed(observed: ArrayLike | None, channels: int) -> Bools:
@@ -264,15 +290,12 @@ def _checked(name: str, given: ArrayLike, axes: tuple[str, ...], finite: bool) -
 
 def _as_array(given: Any) -> NDArray[Any]:
     """Convert to an array in which masked entries, None and the missing values of pandas are NaN."""
-    if isinstance(given, np.ma.MaskedArray):
+    if isinstance(given, np.ma.MaskedArray) and given.dtype.kind in "fiu":
         return np.where(np.ma.getmaskarray(given), np.nan, given.data.astype(float))
     if hasattr(given, "to_numpy"):
-        return np.asarray(given.to_numpy(dtype=float, na_value=np.nan))
-    if isinstance(given, list | tuple) and any(row is None for row in given):
-        # A channel that is missing as a whole.
-        widths = {len(row) for row in given if isinstance(row, list | tuple | np.ndarray)}
-        if len(widths) == 1:
-            given = [[None] * max(widths) if row is None else row for row in given]
+        # Tables of texts cannot be converted, and those of other libraries than pandas take no such arguments.
+        with suppress(TypeError, ValueError):
+            return np.asarray(given.to_numpy(dtype=float, na_value=np.nan))
     array = np.asarray(given)
     if array.dtype == object and all(value is None or isinstance(value, Real) for value in array.flat):
         return np.array([_as_float(value) for value in array.flat]).reshape(array.shape)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from quatcast.safety.gate import Gate
@@ -11,7 +13,7 @@ SAME_RATE = 0.02
 
 
 def gate_for(rate: float, gate: Gate | None = None) -> Gate:
-    """Return a gate for samples of a rate in Hz: the one that is given, or one with its usual settings.
+    """Return a gate for samples of a rate in Hz: a copy of the one that is given, or one with its usual settings.
 
     Examples
     --------
@@ -25,8 +27,8 @@ def gate_for(rate: float, gate: Gate | None = None) -> Gate:
     if not isinstance(made, Gate):
         raise ValueError(f"gate: expected a Gate, or None, got {gate!r}")
     if made.rate is None:
-        return Gate(**(made.settings() | {"rate": rate}))
+        return type(made)(**(made.settings() | {"rate": rate}))
     if not np.isclose(made.rate, rate, rtol=SAME_RATE, atol=0.0):
         expected = f"one for the sampling rate, Gate(rate={rate}, ...)"
         raise ValueError(f"gate: expected {expected}, got Gate(rate={made.rate}, ...)")
-    return made
+    return copy(made)

@@ -77,7 +77,8 @@ class Guarded(OnlineForecaster):
     rate
         Sampling rate in Hz.
     gate
-        A `Gate` for the same rate, or for none in particular; by default one with its usual settings.
+        A `Gate` for the same rate, or for none in particular; by default one with its usual settings. A copy of it is
+        used, so that several guards may be given the same one.
     level
         Target coverage of the radius.
     names
@@ -190,7 +191,7 @@ class Guarded(OnlineForecaster):
             raise
 
     def _forecast(self, sample: ArrayLike, observed: ArrayLike | None, time: float | None, before: Any) -> Forecast:
-        x = as_sample(sample, finite=False)
+        x = as_sample(sample, finite=False, dimensions=self.state.shape[1] if self.begun else None)
         if observed is not None:
             x = np.where(as_observed(observed, len(x))[:, None], x, np.nan)
         begun = self.begun

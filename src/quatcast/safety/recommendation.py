@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import copy
 from numbers import Real
 
 import numpy as np
@@ -93,7 +92,7 @@ def recommended(
     return Guarded(
         mixture,
         rate=rate,
-        gate=copy(gate),
+        gate=gate,
         names=names,
         space=space,
         seconds=asked if np.ndim(horizon) else asked[0],

@@ -92,16 +92,23 @@ def _plan(
         notes.append(f"columns {', '.join(names[i] for i in free)} are read in groups of {options.dimensions}")
     if not groups:
         raise _no_coordinates(path, names, free, options)
-    if options.dimensions and all(len(group.at) != options.dimensions for group in groups):
+    others = [group for group in groups if len(group.at) != options.dimensions and not group.secondary]
+    if options.dimensions and others:
+        listed = ", ".join(names[i] for i in others[0].at)
         raise ValueError(
-            f"dimensions: the names of the columns of {path.name} give {len(groups[0].at)} coordinates per channel, "
-            f"got {options.dimensions}; leave it out, or name the columns (columns=…, --columns …)"
+            f"dimensions: the names of the columns of {path.name} give {len(others[0].at)} coordinates per channel "
+            f"({listed}), got {options.dimensions}; leave it out, and choose channels with space=… (--space …) or "
+            "columns=… (--columns …)"
         )
+    for group in groups:
+        if group.orientation and len(group.at) == 3:
+            listed = ", ".join(names[i] for i in group.at)
+            notes.append(f"{listed} are angles or a rotation vector by their names, not a position; {EULER_ADVICE}")
     used = {i for group in groups for i in group.at}
     if angles := euler_angles([names[i] for i in free if i not in used]):
         notes.append(f"Euler angles are not read: {', '.join(angles)}; {EULER_ADVICE}")
-    others = [i for i in range(len(names)) if i not in used and i not in clock and names[i] not in angles]
-    rest = [names[i] or f"number {i + 1}" for i in others]
+    left = [i for i in range(len(names)) if i not in used and i not in clock and names[i] not in angles]
+    rest = [names[i] or f"number {i + 1}" for i in left]
     if rest:
         notes.append(f"ignored columns: {', '.join(rest)}")
     return groups, frame
@@ -166,7 +173,7 @@ def _given(path: Path, names: Sequence[str], options: Options) -> list[Group]:
             if width == 7:
                 pose = name or f"pose{i // width + 1}" * (len(at) > width)
                 position, turn = _described(names, part[:3], pose), _described(names, part[3:], f"{pose} q".strip())
-                groups += [replace(position, part=pose), replace(turn, quaternion=True, part=pose)]
+                groups += [replace(position, part=pose), replace(turn, orientation=True, part=pose)]
             else:
                 groups.append(_described(names, part, name))
     return groups
@@ -202,7 +209,7 @@ def _by_number(
         x, y, z, *quaternion = free
         qx, qy, qz, qw = quaternion
         notes.append("no header: read as a TUM trajectory, that is time, x, y, z, qx, qy, qz, qw")
-        return [Group("", (x, y, z), part=""), Group("q", (qw, qx, qy, qz), quaternion=True, part="")]
+        return [Group("", (x, y, z), part=""), Group("q", (qw, qx, qy, qz), orientation=True, part="")]
     size = options.dimensions or 3
     if not free or len(free) % size:
         raise ValueError(
@@ -275,7 +282,9 @@ def _times(
         if row is None:
             raise ValueError(f"{path}: {message}") from None
         where = f"{path}, line {rows.lines[row]}, column {time + 1} ({name})"
-        raise ValueError(f"{where}: {message}, got {rows.times[row].strip()!r}") from None
+        # If the first time cannot be read, the others probably cannot either.
+        advice = f"; or ignore the column (ignore=[{name!r}], --ignore {name!r}) and give the rate" * (row == 0)
+        raise ValueError(f"{where}: {message}, got {rows.times[row].strip()!r}{advice}") from None
     notes += column.notes
     below = rows.units[time] if any(rows.units) else None
     made = replace(column.style, time_unit_below=below)
@@ -297,10 +306,10 @@ def _track(path: Path, group: Group, values: Floats, rows: Rows, options: Option
     if len(group.at) == 3 and len(found) > 1:
         listed = ", ".join(names[i] for i in group.at)
         raise ValueError(f"{path}: expected one unit per channel, got {', '.join(sorted(found))} in {listed}")
-    space = "vector" if group.sensor else "position"
+    space = "vector" if group.secondary else "position"
     if len(group.at) == 4:
         # Trackers write four zeros for an orientation that they have lost.
-        lost = np.all(values == 0.0, axis=1) & (group.quaternion or options.space in ("orientation", "pose"))
+        lost = np.all(values == 0.0, axis=1) & (group.orientation or options.space in ("orientation", "pose"))
         space = _kind(name or "channel", group, values[~lost], options, notes)
         if space == "orientation" and lost.any():
             notes.append(f"{name or 'channel'}: {counted(int(lost.sum()), 'row')} of four zeros count as missing")
@@ -308,7 +317,8 @@ def _track(path: Path, group: Group, values: Floats, rows: Rows, options: Option
     unit = "" if space == "orientation" else next(iter(found)) if len(found) == 1 else ""
     header = () if not any(names[i] for i in group.at) else tuple(names[i] for i in group.at)
     part = group.part if space in ("orientation", "position") else None
-    return Track(name, space, values, header, group.at, unit, part, group.sensor)
+    secondary = group.secondary and not options.columns
+    return Track(name, space, values, header, group.at, unit, part, secondary)
 
 
 def _kind(name: str, group: Group, values: Floats, options: Options, notes: list[str]) -> str:
@@ -321,9 +331,9 @@ def _kind(name: str, group: Group, values: Floats, options: Options, notes: list
             f"space: expected unit quaternions in channel {name!r}, got norms from {norms.min():.3g} to "
             f"{norms.max():.3g}; leave it out, or give space='vector' (--space vector)"
         )
-    if is_unit and not group.quaternion and options.space is None:
+    if is_unit and not group.orientation and options.space is None:
         notes.append(f"{name}: unit quaternions w, x, y, z, read as orientations (--space vector reads a 4-D signal)")
-    if not is_unit and group.quaternion and len(norms):
+    if not is_unit and group.orientation and len(norms):
         notes.append(
             f"{name}: read as a 4-D signal, not as orientations, because the norms are {norms.min():.3g} to "
             f"{norms.max():.3g}"

@@ -97,10 +97,10 @@ def _stream(path: Path, stream: dict[str, Any]) -> list[tuple[str, Contents]]:
     for group in find_groups(names):
         block = values[:, group.at].astype(float)
         is_turn = len(group.at) == 4 and are_unit(block)
-        space = "orientation" if is_turn else "vector" if len(group.at) == 4 or group.sensor else "position"
+        space = "orientation" if is_turn else "vector" if len(group.at) == 4 or group.secondary else "position"
         columns = tuple(names[i] for i in group.at)
         unit = "" if is_turn else units[group.at[0]]
-        tracks.append(Track(group.name, space, block, columns, group.at, unit, group.part, group.sensor))
+        tracks.append(Track(group.name, space, block, columns, group.at, unit, group.part, group.secondary))
     if not tracks:
         return []
     name = clean(str(info["name"][0]))

@@ -134,12 +134,11 @@ def _band(
 
 def _errors(recording: Recording, positions: Floats, still: Floats, points: int) -> list[Panel]:
     """Return one panel per unit with the errors: the root mean square over the channels at each time."""
-    space = space_of(recording)
     panels = []
     for unit, rows, name_of_group in error_groups(recording):
         lines = []
         for name, made in (("persistence", still), ("forecast", positions)):
-            squared = space.distance(made, recording.positions)[:, rows] ** 2
+            squared = row_errors(recording, made)[:, rows] ** 2
             counted = np.isfinite(squared)
             mean = np.where(counted, squared, 0.0).sum(axis=1) / np.maximum(counted.sum(axis=1), 1)
             error = np.where(counted.any(axis=1), np.sqrt(mean), np.nan)
@@ -158,17 +157,25 @@ def radius_rows(recording: Recording, forecasts: Forecasts) -> Floats | None:
     return np.asarray(np.asarray(radius).reshape(shape)[0].swapaxes(1, 2).reshape(len(recording), -1))
 
 
-def row_units(recording: Recording) -> tuple[str, ...]:
-    """Return the units of the errors of a recording: one per channel, and radians for orientations.
+def row_units(recording: Recording, angle: str = "deg") -> tuple[str, ...]:
+    """Return the units of the errors of a recording: one per channel, and that of angles for orientations.
 
     Examples
     --------
     >>> row_units(Recording("r", np.zeros((2, 1, 7)), [0, 1], rate=1.0, units=("mm",), space="pose"))
-    ('mm', 'rad')
+    ('mm', 'deg')
     """
     if recording.space == "orientation":
-        return ("rad",) * len(recording.channels)
-    return recording.units + (("rad",) * len(recording.channels) if recording.space == "pose" else ())
+        return (angle,) * len(recording.channels)
+    return recording.units + ((angle,) * len(recording.channels) if recording.space == "pose" else ())
+
+
+def row_errors(recording: Recording, positions: Floats) -> Floats:
+    """Return the errors (T, rows) of forecasts of a recording in the units of the rows, with angles in degrees."""
+    space = space_of(recording)
+    errors = space.distance(positions, recording.positions)
+    turned = [kind == "orientation" for kind in space.rows(len(recording.channels))]
+    return np.asarray(np.where(turned, np.degrees(errors), errors))
 
 
 def error_groups(recording: Recording) -> list[tuple[str, list[int], str]]:

@@ -14,7 +14,7 @@ from quatcast.data.times import write_times
 from quatcast.data.wording import with_unit
 from quatcast.evaluation.in_space import persistence, space_of
 from quatcast.evaluation.protocol import scaling_samples, validation_samples
-from quatcast.evaluation.report.forecast_panels import error_groups, radius_rows, row_units
+from quatcast.evaluation.report.forecast_panels import error_groups, radius_rows, row_errors, row_units
 from quatcast.forecasting.contract import Forecasts
 from quatcast.safety.status import GuardedForecasts, Status
 
@@ -34,9 +34,8 @@ def verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
     >>> verdict(recording, made, "LMS")
     'demo: RMSE 0 mm by LMS, 0 mm by persistence, from 0.5 s on'
     """
-    space = space_of(recording)
     still = persistence(recording, forecasts.horizon)
-    errors = [space.distance(made, recording.positions) for made in (forecasts.positions, still)]
+    errors = [row_errors(recording, made) for made in (forecasts.positions, still)]
     both = np.isfinite(errors[0]) & np.isfinite(errors[1])
     if not both.any():
         return f"{recording.name}: no sample has both a forecast and an observation, so that nothing is scored"
@@ -78,11 +77,11 @@ def write_status(recording: Recording, forecasts: GuardedForecasts, path: Path) 
     """Write a table with one row per sample, with the separators and the times of the file of the recording.
 
     A row has the status and reason at its time, and for the forecast of that time when it was made, the status at that
-    moment, and the radius.
+    moment, and the radius, which is in radians for orientations as everywhere in the library.
     """
     style = recording.style
     names = [csv_cell(name) for name in space_of(recording).names(recording.channels)]
-    units = row_units(recording)
+    units = row_units(recording, angle="rad")
     times = write_times(recording.times, style)
     radius = radius_rows(recording, forecasts)
     assert radius is not None

@@ -48,7 +48,9 @@ def run(
         Argument(help="URL of the samples: udp://, tcp://, ws://, igtl://, lsl://, file:, stdin:, simulated:"),
     ] = None,
     to: Annotated[list[str] | None, Option(help="URL to which forecasts go; may be repeated.")] = None,
-    horizon: Annotated[str | None, Option(help="Seconds ahead, several separated by commas.")] = None,
+    horizon: Annotated[
+        str | None, Option(help="Seconds ahead, several separated by commas; 0.5 unless --act-latency is given.")
+    ] = None,
     act_latency: Annotated[float, Option(help="Seconds that the receiver needs to act.")] = 0.0,
     input_age: Annotated[float, Option(help="Seconds from measurement to the earliest arrival, if known.")] = 0.0,
     rate: Annotated[float | None, Option(help="Samples per second; by default it is detected.")] = None,

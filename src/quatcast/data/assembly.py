@@ -187,17 +187,16 @@ def _even(
 ) -> tuple[Floats, Floats, float, Timing | None]:
     """Return times, values and rate on an even grid."""
     rate = options.rate or contents.rate
-    if contents.times is None or (rate is None and len(contents.times) < 2):
+    times = None
+    if contents.times is not None:
+        times, values = _increasing(contents, contents.times, values, notes)
+    if times is None or len(times) < 2:
         if rate is None:
             raise ValueError(
                 f"{contents.path}: expected a column of times with two or more rows to compute the rate; add a column "
                 "named `time`, name the column of times (time=…, --time …), or give the rate in Hz (rate=…, --rate …)"
             )
-        return np.arange(len(values)) / rate, values, rate, None
-    times, values = _increasing(contents, contents.times, values, notes)
-    if len(times) < 2:
-        assert rate is not None
-        return times, values, rate, None
+        return np.arange(len(values)) / rate if times is None else times, values, rate, None
     timing = replace(measure(times), given=contents.counted)
     rate = _rate(contents, options, timing, notes)
     _check_gaps(contents, times, rate)

@@ -247,9 +247,6 @@ class Learner(Checkpointable, ABC):
         """Number of parallel runs; None for a single run without a run axis."""
         return None
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.settings().items())})"
-
     # What a concrete learner implements.
 
     @abstractmethod

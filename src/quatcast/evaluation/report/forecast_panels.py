@@ -121,10 +121,10 @@ def _band(
     recording: Recording, forecasts: Forecasts, positions: Floats, channel: int, axis: int, points: int
 ) -> tuple[Floats, Floats, Floats] | None:
     """Return the edges of the radius around a coordinate; the radius of an orientation is an angle and has none."""
-    radius = radius_rows(recording, forecasts)
+    radius = getattr(forecasts, "radius", None)
     if radius is None or recording.space == "orientation" or (recording.space == "pose" and axis > 2):
         return None
-    width = radius[:, channel]
+    width = radius_rows(recording, radius)[:, channel]
     middle = positions[:, channel, axis]
     x, low = decimate(recording.times, middle - width, points)
     # Both edges at the same times, so that the area between them can be filled.
@@ -147,14 +147,11 @@ def _errors(recording: Recording, positions: Floats, still: Floats, points: int)
     return panels
 
 
-def radius_rows(recording: Recording, forecasts: Forecasts) -> Floats | None:
+def radius_rows(recording: Recording, radius: Floats) -> Floats:
     """Return the radius (T, rows) of the first run: one row per channel, for poses those of the orientations below."""
-    radius = getattr(forecasts, "radius", None)
-    if radius is None:
-        return None
     kinds = 2 if recording.space == "pose" else 1
     shape = (-1, len(recording), len(recording.channels), kinds)
-    return np.asarray(np.asarray(radius).reshape(shape)[0].swapaxes(1, 2).reshape(len(recording), -1))
+    return np.asarray(radius.reshape(shape)[0].swapaxes(1, 2).reshape(len(recording), -1))
 
 
 def row_units(recording: Recording, angle: str = "deg") -> tuple[str, ...]:

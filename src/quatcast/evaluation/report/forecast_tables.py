@@ -83,8 +83,7 @@ def write_status(recording: Recording, forecasts: GuardedForecasts, path: Path) 
     names = [csv_cell(name) for name in space_of(recording).names(recording.channels)]
     units = row_units(recording, angle="rad")
     times = write_times(recording.times, style)
-    radius = radius_rows(recording, forecasts)
-    assert radius is not None
+    radius = radius_rows(recording, forecasts.radius)
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, delimiter=style.delimiter if style.delimiter != " " else ",")
         replaced = [f"{csv_cell(name)} replaced" for name in recording.channels]

@@ -295,7 +295,7 @@ class Gate(Checkpointable):
         state = self.state
         patience = max(3, round(self.patience * self._hz))
         shifted, apart = state.shifts.accept(
-            x, doubted, plausible, place, patience=patience, lasting=LASTING * self._hz
+            x, doubted, plausible, place, state.repeats.count, patience=patience, lasting=LASTING * self._hz
         )
         if not some(shifted):
             return shifted

@@ -44,7 +44,7 @@ class Place(NamedTuple):
     early
         Whether too little is known about the channel to tell a shift from a fault at the start.
     repeats
-        Number of samples in a row that repeated one value exactly.
+        Number of samples in a row before the next one that repeated one value exactly.
     """
 
     expected: Floats
@@ -105,7 +105,7 @@ class Shifts(State):
     >>> shifts, zero = Shifts.begin((1, 3)), np.zeros((1, 3))
     >>> place = Place(zero, np.ones(1), zero, np.ones(1), np.array([False]), np.array([0]))
     >>> doubted, plausible = np.array([True]), np.array([False])
-    >>> [bool(shifts.accept(zero + x, doubted, plausible, place, patience=3.0, lasting=150.0)[0][0])
+    >>> [bool(shifts.accept(zero + x, doubted, plausible, place, np.array([0]), patience=3.0, lasting=150.0)[0][0])
     ...  for x in (20.0, 20.1, 20.2)]
     [False, False, True]
     >>> shifts.offset
@@ -151,13 +151,23 @@ class Shifts(State):
         return np.asarray(back)
 
     def accept(
-        self, x: Floats, doubted: Bools, plausible: Bools, place: Place, *, patience: float, lasting: float
+        self,
+        x: Floats,
+        doubted: Bools,
+        plausible: Bools,
+        place: Place,
+        repeats: Counts,
+        *,
+        patience: float,
+        lasting: float,
     ) -> tuple[Bools, Floats]:
         """Return which doubted samples are accepted as a shift, and how far each sample is from the doubted one before.
 
         Samples agree if each is close to the one before, relative to the bound or to the jump, without repeating it;
-        missing samples in between do not count. A jump to a new place is absorbed in the offset, so that nothing that
-        was learnt at the old place is affected. `patience` and `lasting` are in samples. The distance is limited to a
+        missing samples in between do not count. A channel that has never moved may repeat its value at another place
+        for long, unless all coordinates are the same number. A jump to a new place is absorbed in the offset, so that
+        nothing that was learnt at the old place is affected. `repeats` is the number of samples in a row, up to this
+        one, that repeated one value exactly; `patience` and `lasting` are in samples. The distance is limited to a
         share of the jump.
         """
         if not some(doubted):
@@ -176,7 +186,9 @@ class Shifts(State):
         agreeing = np.where(doubted & repeated, np.minimum(self.agreeing, agreeing), agreeing)
         # At a coarse resolution most of the first samples repeat the one before.
         needed = np.where(early | (jump <= FAULT * r), np.where(r > 0, patience, CHANGES), lasting)
-        shifted = doubted & (agreeing >= needed)
+        # What has never moved and is put elsewhere rests there too. Values for "lost" are one number mostly.
+        rests = (r == 0) & (repeats >= lasting) & (x != x[:, :1]).any(axis=-1)
+        shifted = doubted & ((agreeing >= needed) | rests)
         self.agreeing = np.where(plausible | shifted, 0, agreeing)
         self.doubtful = np.where(doubted[:, None], x, self.doubtful)
         far = shifted & ~early & (jump > AWAY * r)

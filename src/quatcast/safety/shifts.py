@@ -99,6 +99,9 @@ class Shifts(State):
         Number of samples in a row within that range since then.
     outside, lately
         Number of samples far outside the usual range, in a row, and less a quarter of those within it since then.
+    recent, before
+        Number of samples for which implausible samples in a row count as recent, and root-mean-square distance r before
+        them, infinite if there were none.
 
     Examples
     --------
@@ -121,12 +124,14 @@ class Shifts(State):
     returned: Counts
     outside: Counts
     lately: Floats
+    recent: Floats
+    before: Floats
 
     @classmethod
     def begin(cls, shape: tuple[int, int]) -> Shifts:
         """Return the initial state for samples of a shape (channels, dimensions)."""
         counts, numbers, points = np.zeros(shape[0], dtype=np.int64), np.zeros(shape[0]), np.zeros(shape)
-        return cls(points, counts, points, points, points, numbers, counts, counts, numbers)
+        return cls(points, counts, points, points, points, numbers, counts, counts, numbers, numbers, numbers + np.inf)
 
     def end(self, x: Floats, trusted: Bools, place: Place) -> Bools:
         """Take the offset away from channels that are back where they were before, and return which these are."""
@@ -200,6 +205,18 @@ class Shifts(State):
         self.offset = np.where(home[:, None], self.home, self.offset)
         self.arrive(x - place.expected, shifted & early)
         return shifted, np.minimum(0.5 * apart, CLOSE * jump)
+
+    def remember(self, doubted: Bools, spread: Floats, lasting: float) -> None:
+        """Remember the root-mean-square distances of some channels for `lasting` samples after implausible ones.
+
+        Motion that was implausible at first may be a fault. It widens the usual range, but does not belong to it until
+        it has lasted.
+        """
+        if some(doubted) or self.recent.any():
+            # What is implausible again and again becomes usual, too.
+            begun = doubted & (self.recent == 0)
+            self.recent = np.where(begun, lasting, np.maximum(self.recent - 1.0, 0.0))
+            self.before = np.where(begun, spread, np.where(self.recent > 0, self.before, np.inf))
 
     def arrive(self, offset: Floats, which: Bools) -> None:
         """Let channels of which nothing was known before belong where they are now, at this offset."""

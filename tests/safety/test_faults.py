@@ -68,11 +68,9 @@ LIKE_MOTION += ["ramp of 5 mm/s", "ramp of 50 mm/s", "noise of 10 mm"]
 LIKE_MOTION += ["unit times 25.4", "motion times 3", "motion times 10"]
 LOST_VALUES = ["9999", "9999 for 0.5 s", "-9999 for 2 s", "1e8 for 0.5 s", "0 0 0, data 1.5 m away", "9999 with noise"]
 EVERYWHERE = [name for name in LOST_VALUES if name not in ("1e8 for 0.5 s", "9999 with noise")]
-# The mixture of the recommended forecaster recovers from this; benchmarks/bursts.py shows it.
-LEARNT = pytest.mark.xfail(reason="a single regression, which forgets nothing, has learnt from the burst")
 PAIRS = [
     # Each burst in one scope, in turn, most lost values in all; benchmarks/bursts.py tries every burst in every scope.
-    pytest.param(name, scope, marks=LEARNT if name == "unit times 25.4" else ())
+    (name, scope)
     for i, name in enumerate(BURSTS)
     for scope in (SCOPES if name in EVERYWHERE else (SCOPES[i % 3],))
 ]

@@ -45,6 +45,25 @@ def test_a_fault_of_a_fixed_reference_ends_with_it(truth, plain, value, length):
     assert rmse(forecasts, truth, slice(500, None)) < 1.05 * rmse(plain, truth, slice(500, None))
 
 
+def test_a_fixed_reference_that_is_put_elsewhere_is_still_there(truth, plain):
+    """It was implausible, and the status hold, until it moved or came back."""
+    shown = truth.copy()
+    shown[500:, 2] += [30.0, -5.0, 2.0]
+    forecasts = make().run(shown)
+    assert (forecasts.status[540:640] == Status.HOLD).all()
+    np.testing.assert_array_equal(forecasts.positions[660:, 2], shown[660:, 2])
+    assert (forecasts.status[680:] == plain.status[680:]).mean() > 0.95
+    assert rmse(forecasts, shown, slice(660, None)) < 1.05 * rmse(plain, truth, slice(660, None))
+
+
+@pytest.mark.parametrize("value", [0.0, 9999.0])
+def test_a_lost_value_of_a_fixed_reference_is_never_its_place(truth, value):
+    shown = truth.copy()
+    shown[500:, 2] = value
+    forecasts = make().run(shown)
+    assert (forecasts.status[540:] == Status.HOLD).all()
+
+
 @pytest.mark.parametrize("seconds", [1.5, 10.0])
 @pytest.mark.parametrize("value", [0.0, 9e8])
 def test_a_lost_value_until_a_marker_is_seen_leaves_no_trace(truth, plain, seconds, value):

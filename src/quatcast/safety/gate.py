@@ -228,6 +228,8 @@ class Gate(Checkpointable):
         state.past = np.concatenate([state.past[1:], position[None]])
         settled = (state.count >= EARLY * self._hz) & (state.power > 0)
         outside = settled & ~self._within(OUTSIDE, position)
+        if shifts.recent.any():
+            outside |= settled & (norm(position - state.center) > OUTSIDE * shifts.before)
         shifted = shifted | self._settle(position, outside)
         position = state.past[-1]
         state.count = state.count + observed
@@ -294,8 +296,9 @@ class Gate(Checkpointable):
         """Return which doubted samples are accepted as a shift; a channel that is hardly known then begins anew."""
         state = self.state
         patience = max(3, round(self.patience * self._hz))
+        state.shifts.remember(doubted & (state.lost >= patience - 1) & ~place.early, place.spread, LASTING * self._hz)
         shifted, apart = state.shifts.accept(
-            x, doubted, plausible, place, patience=patience, lasting=LASTING * self._hz
+            x, doubted, plausible, place, state.repeats.count, patience=patience, lasting=LASTING * self._hz
         )
         if not some(shifted):
             return shifted

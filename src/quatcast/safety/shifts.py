@@ -44,7 +44,7 @@ class Place(NamedTuple):
     early
         Whether too little is known about the channel to tell a shift from a fault at the start.
     repeats
-        Number of samples in a row that repeated one value exactly.
+        Number of samples in a row before the next one that repeated one value exactly.
     """
 
     expected: Floats
@@ -99,13 +99,16 @@ class Shifts(State):
         Number of samples in a row within that range since then.
     outside, lately
         Number of samples far outside the usual range, in a row, and less a quarter of those within it since then.
+    recent, before
+        Number of samples for which implausible samples in a row count as recent, and root-mean-square distance r before
+        them, infinite if there were none.
 
     Examples
     --------
     >>> shifts, zero = Shifts.begin((1, 3)), np.zeros((1, 3))
     >>> place = Place(zero, np.ones(1), zero, np.ones(1), np.array([False]), np.array([0]))
     >>> doubted, plausible = np.array([True]), np.array([False])
-    >>> [bool(shifts.accept(zero + x, doubted, plausible, place, patience=3.0, lasting=150.0)[0][0])
+    >>> [bool(shifts.accept(zero + x, doubted, plausible, place, np.array([0]), patience=3.0, lasting=150.0)[0][0])
     ...  for x in (20.0, 20.1, 20.2)]
     [False, False, True]
     >>> shifts.offset
@@ -121,12 +124,14 @@ class Shifts(State):
     returned: Counts
     outside: Counts
     lately: Floats
+    recent: Floats
+    before: Floats
 
     @classmethod
     def begin(cls, shape: tuple[int, int]) -> Shifts:
         """Return the initial state for samples of a shape (channels, dimensions)."""
         counts, numbers, points = np.zeros(shape[0], dtype=np.int64), np.zeros(shape[0]), np.zeros(shape)
-        return cls(points, counts, points, points, points, numbers, counts, counts, numbers)
+        return cls(points, counts, points, points, points, numbers, counts, counts, numbers, numbers, numbers + np.inf)
 
     def end(self, x: Floats, trusted: Bools, place: Place) -> Bools:
         """Take the offset away from channels that are back where they were before, and return which these are."""
@@ -151,13 +156,23 @@ class Shifts(State):
         return np.asarray(back)
 
     def accept(
-        self, x: Floats, doubted: Bools, plausible: Bools, place: Place, *, patience: float, lasting: float
+        self,
+        x: Floats,
+        doubted: Bools,
+        plausible: Bools,
+        place: Place,
+        repeats: Counts,
+        *,
+        patience: float,
+        lasting: float,
     ) -> tuple[Bools, Floats]:
         """Return which doubted samples are accepted as a shift, and how far each sample is from the doubted one before.
 
         Samples agree if each is close to the one before, relative to the bound or to the jump, without repeating it;
-        missing samples in between do not count. A jump to a new place is absorbed in the offset, so that nothing that
-        was learnt at the old place is affected. `patience` and `lasting` are in samples. The distance is limited to a
+        missing samples in between do not count. A channel that has never moved may repeat its value at another place
+        for long, unless all coordinates are the same number. A jump to a new place is absorbed in the offset, so that
+        nothing that was learnt at the old place is affected. `repeats` is the number of samples in a row, up to this
+        one, that repeated one value exactly; `patience` and `lasting` are in samples. The distance is limited to a
         share of the jump.
         """
         if not some(doubted):
@@ -176,7 +191,9 @@ class Shifts(State):
         agreeing = np.where(doubted & repeated, np.minimum(self.agreeing, agreeing), agreeing)
         # At a coarse resolution most of the first samples repeat the one before.
         needed = np.where(early | (jump <= FAULT * r), np.where(r > 0, patience, CHANGES), lasting)
-        shifted = doubted & (agreeing >= needed)
+        # What has never moved and is put elsewhere rests there too. Values for "lost" are one number mostly.
+        rests = (r == 0) & (repeats >= lasting) & (x != x[:, :1]).any(axis=-1)
+        shifted = doubted & ((agreeing >= needed) | rests)
         self.agreeing = np.where(plausible | shifted, 0, agreeing)
         self.doubtful = np.where(doubted[:, None], x, self.doubtful)
         far = shifted & ~early & (jump > AWAY * r)
@@ -188,6 +205,18 @@ class Shifts(State):
         self.offset = np.where(home[:, None], self.home, self.offset)
         self.arrive(x - place.expected, shifted & early)
         return shifted, np.minimum(0.5 * apart, CLOSE * jump)
+
+    def remember(self, doubted: Bools, spread: Floats, lasting: float) -> None:
+        """Remember the root-mean-square distances of some channels for `lasting` samples after implausible ones.
+
+        Motion that was implausible at first may be a fault. It widens the usual range, but does not belong to it until
+        it has lasted.
+        """
+        if some(doubted) or self.recent.any():
+            # What is implausible again and again becomes usual, too.
+            begun = doubted & (self.recent == 0)
+            self.recent = np.where(begun, lasting, np.maximum(self.recent - 1.0, 0.0))
+            self.before = np.where(begun, spread, np.where(self.recent > 0, self.before, np.inf))
 
     def arrive(self, offset: Floats, which: Bools) -> None:
         """Let channels of which nothing was known before belong where they are now, at this offset."""

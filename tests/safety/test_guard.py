@@ -98,7 +98,7 @@ def test_most_channels_lost_is_hold_after_half_a_second(calm):
     spoilt[200:220, :2] = np.nan
     forecasts = Guarded(Repeat(1), rate=10.0).run(spoilt)
     assert labels(forecasts, [203, 204, 219]) == ["degraded", "hold", "hold"]
-    assert forecasts.reasons[205] == "channel 1 and channel 2 lost for 0.6 s, ends 0.5 s after it is seen again"
+    assert forecasts.reasons[205] == "channel 1 and channel 2 lost for 0.6 s, ends 0.5 s after they are seen again"
 
 
 def test_implausible_samples_and_a_shift_are_told(calm):

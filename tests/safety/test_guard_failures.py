@@ -31,7 +31,7 @@ def calm():
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (np.nan, "no finite forecast of channel 1 and channel 2 and channel 3"),
+        (np.nan, "no finite forecast of channel 1, channel 2 and channel 3"),
         (np.inf, "no finite forecast"),
         (1e200, "no finite forecast"),
         (1e6, "far from anywhere it has been"),

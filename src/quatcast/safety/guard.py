@@ -133,7 +133,7 @@ class Guarded(OnlineForecaster):
         whole = [h / rate for h in horizons_of(forecaster)]
         several = getattr(forecaster, "horizons", None) is not None
         asked = seconds if seconds is not None else whole if several else whole[0]
-        if not all(0 < s <= whole[-1] * (1 + 1e-9) for s in np.atleast_1d(asked)):
+        if not all(is_number(s) and 0 < s <= whole[-1] * (1 + 1e-9) for s in np.atleast_1d(asked)):
             raise ValueError(f"seconds: expected horizons from 0 to {whole[-1]:g} s, got {seconds!r}")
         self.seconds, self._asked = seconds, asked
         self._whole = np.array(whole)

@@ -48,11 +48,11 @@ CLIP = 10.0
 NEVER = 2**62
 """Number of samples since an event that has not happened."""
 KINDS = {
-    "missing": ("lost", "it is seen again"),
-    "implausible": ("implausible", "it is plausible again"),
-    "frozen": ("frozen", "it moves again"),
+    "missing": ("lost", "it is seen again", "they are seen again"),
+    "implausible": ("implausible", "it is plausible again", "they are plausible again"),
+    "frozen": ("frozen", "it moves again", "they move again"),
 }
-"""Why the gate replaces a sample → how the status says it, and what ends it."""
+"""Why the gate replaces a sample → how the status says it, and what ends it, for one channel and for several."""
 
 Reason = tuple[str, str]
 """What is wrong and for how long, and what ends it."""
@@ -373,17 +373,18 @@ class Judgement(State):
     def _losses(self, gated: Gated, which: Bools, seconds: float) -> list[Reason]:
         """Return one reason for each kind of loss among some channels; it ends some seconds after the loss."""
         reasons, kinds = [], np.array(gated.reasons)
-        for kind, (words, end) in KINDS.items():
+        for kind, (words, *ends) in KINDS.items():
             if (lost := which & (kinds == kind)).any():
                 what = f"{self._list(lost)} {words} for {self._seconds(gated.lost[lost].max())}"
-                reasons.append((what, f"{seconds:.1f} s after {end}"))
+                reasons.append((what, f"{seconds:.1f} s after {ends[int(lost.sum() > 1)]}"))
         return reasons
 
     def _seconds(self, samples: float) -> str:
         return f"{samples / self.rate:.1f} s"
 
     def _list(self, which: Bools) -> str:
-        return " and ".join(name for name, named in zip(self.names, which, strict=True) if named)
+        *others, last = (name for name, named in zip(self.names, which, strict=True) if named)
+        return f"{', '.join(others)} and {last}" if others else last
 
 
 def _above(count: Counts, values: Floats, limits: tuple[float, float], unit: Floats | float = 1.0) -> Counts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from numbers import Real
 from typing import Any
@@ -84,9 +84,9 @@ class Forecast:
     status: Status
     reason: str
     replaced: Bools
-    path: Path
-    statuses: tuple[Status, ...]
-    reasons: tuple[str, ...]
+    path: Path = field(repr=False)
+    statuses: tuple[Status, ...] = field(repr=False)
+    reasons: tuple[str, ...] = field(repr=False)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.position, dtype=dtype, copy=copy)

@@ -24,7 +24,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
 import numpy as np
-from recommended_runs import BARE, LINEAR, Results
+from recommended_runs import BARE, DRAWS, LINEAR, Results
 from recommended_time import show_checkpoint, show_speed
 from tables import table, verdict
 
@@ -124,13 +124,19 @@ def show_draws(results: Results, draws: int) -> None:
     names = [f"#{draw}" if draw else "" for draw in range(draws)]
     kinds = {"glitches": ("3 % of samples displaced by 30 mm", 1.15), "missing": ("10 % of samples missing", 1.10),
              "lost": ("one marker lost for 5 s; error of the other two", 1.05)}  # fmt: skip
-    results.need(results.case("recommended", h, f"{s}{n}") for s in ("clean", *kinds) for n in names for h in (5, 20))
+    scenarios = ["clean", *(f"{kind}{n}" for kind in kinds for n in names)]
+    results.need(results.case("recommended", h, scenario) for scenario in scenarios for h in (5, 20))
     rows = []
     for h in (5, 20):
         for kind, (words, limit) in kinds.items():
-            # Draws of lost markers differ in when they are lost, which matters on clean input too.
-            figure = results.others if kind == "lost" else lambda h, s: results.mae("recommended", h, s)
-            ratios = [figure(h, f"{kind}{n}") / figure(h, f"clean{n}") for n in names]
+            ratios = []
+            for draw, n in enumerate(names):
+                # Draws of lost markers differ in when they are lost, which matters on clean input too.
+                after, before = (
+                    results.others(h, s, draw) if kind == "lost" else results.mae("recommended", h, s)
+                    for s in (f"{kind}{n}", "clean")
+                )
+                ratios.append(after / before)
             cells = (verdict(value, limit) for value in (float(np.mean(ratios)), max(ratios)))
             rows.append([f"{h / 10} s", words, *cells])
     table(["horizon", "input", "mean ratio", "worst ratio"], rows)
@@ -157,7 +163,8 @@ def main() -> None:
     parser.add_argument("--horizons", default="1-20", help="horizons of the accuracy in samples, such as 2,5,10,20")
     parser.add_argument("--seconds", type=float, help="use only the first seconds of each recording, for a trial")
     parser.add_argument("--samples", type=int, default=100_000, help="number of samples of the endurance run")
-    parser.add_argument("--draws", type=int, default=1, help="number of random draws of faulty input")
+    parser.add_argument("--draws", type=int, default=1, choices=range(1, DRAWS + 1), metavar="N",
+                        help=f"number of random draws of faulty input, up to {DRAWS}")  # fmt: skip
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="number of processes")
     parser.add_argument("--learn-first", action="store_true", help="learn from each sample before answering")
     options = parser.parse_args()

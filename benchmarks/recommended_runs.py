@@ -26,6 +26,8 @@ from quatcast.forecasting.recipe import experts
 START = 600
 LOST = 50
 """Samples for which a marker is lost: five seconds."""
+DRAWS = 10
+"""Largest number of random draws of faulty input."""
 SPARSE = (*range(8), *range(10, 60, 5))
 """Delays of a linear baseline over almost six seconds."""
 BARE = "network, square error, no gate"
@@ -33,11 +35,14 @@ Floats = NDArray[np.float64]
 
 
 class Outcome(NamedTuple):
-    """Figures of one forecaster on one recording; `others` is the mean error of the other markers while one is lost."""
+    """Figures of one forecaster on one recording.
+
+    `others` is the mean error of the other markers while one is lost, by draw; on clean input, of the same samples.
+    """
 
     rmse: float
     mae: float
-    others: float
+    others: dict[str, float]
     within: int
     total: int
     milliseconds: float
@@ -130,16 +135,22 @@ def work(case: Case, recording: Recording) -> Outcome:
     errors = np.linalg.norm(made - truth, axis=-1)[START:]
     radius = getattr(forecasts, "radius", None)
     within = 0 if radius is None else int(np.sum(errors <= radius[START:]))
-    lost = loses(recording, draw_of(case.scenario)[1])
-    others = [np.delete(errors[s - START : s - START + LOST], marker, axis=1) for s, marker in lost]
+    scenario, draw = draw_of(case.scenario)
+    draws = range(DRAWS) if scenario == "clean" else [draw]
     return Outcome(
         float(np.sqrt(np.mean(errors**2))),
         float(np.mean(errors)),
-        float(np.mean(others)) if others else float("nan"),
+        {str(d): error_of_others(errors, loses(recording, d)) for d in draws},
         within,
         errors.size,
         milliseconds,
     )
+
+
+def error_of_others(errors: Floats, lost: list[tuple[int, int]]) -> float:
+    """Return the mean error of the markers that are observed while another one is lost; NaN if none is."""
+    others = [np.delete(errors[s - START : s - START + LOST], marker, axis=1) for s, marker in lost]
+    return float(np.mean(others)) if others else float("nan")
 
 
 @cache
@@ -207,9 +218,10 @@ class Results:
     def mae(self, *case: Any, **more: Any) -> float:
         return float(np.mean([outcome.mae for outcome in self.each(*case, **more)]))
 
-    def others(self, horizon: int, scenario: str) -> float:
+    def others(self, horizon: int, scenario: str, draw: int = 0) -> float:
         """Return the mean error of the markers that are observed while another one is lost.
 
         In some draws none is lost in the shortest recording, which then does not count.
         """
-        return float(np.nanmean([outcome.others for outcome in self.each("recommended", horizon, scenario)]))
+        outcomes = self.each("recommended", horizon, scenario)
+        return float(np.nanmean([outcome.others[str(draw)] for outcome in outcomes]))

@@ -75,6 +75,19 @@ def test_little_is_learnt_from_ten_seconds_of_motion_that_is_ten_times_as_large(
     assert np.mean(learnt) < 0.25
 
 
+def test_nothing_is_learnt_while_the_radius_is_many_times_its_usual_size():
+    """Motion that grows smoothly, by 5 % per sample, is plausible; all of it was learnt from."""
+    x = simulated(seconds=72)[1].positions.copy()
+    mean, times = x[:600].mean(axis=0), 1.05 ** np.arange(100.0)[:, None, None]
+    x[600:700] = mean + times * (x[600:700] - mean)
+    guarded, learnt = make(), []
+    for row in x[:700]:
+        guarded.update(row)
+        learnt.append(guarded.state.pause == 0)
+    assert all(learnt[600:625])
+    assert not any(learnt[660:])
+
+
 def test_a_channel_that_stays_outside_settles_there_although_it_was_back_for_a_moment():
     """After a burst that was taken for a shift it is back without an offset; a wider range would keep the offset."""
     x = with_burst(simulated(seconds=81)[1].positions, "unit times 1000", "one coordinate", 600, 100)

@@ -381,14 +381,14 @@ class Guarded(OnlineForecaster):
 
     def _pause(self, gated: Gated) -> int:
         """Return for how many samples nothing is to be learnt, because inputs contain a jump or are unreliable."""
-        state = self.state
+        state, judgement = self.state, self.state.tracks[0].judgement
         state.doubt = (1.0 - 1.0 / (RECENT * self.rate)) * state.doubt
         if "implausible" in gated.reasons:
             state.doubt += np.array([reason == "implausible" for reason in gated.reasons]) / (RECENT * self.rate)
         pause = max(0, state.pause - 1)
         if "shift" in gated.reasons:
             pause = round(PAUSE * self.rate)
-        elif some(state.doubt > UNRELIABLE) or (state.tracks[0].judgement.ready and some(gated.outside)):
+        elif some(state.doubt > UNRELIABLE) or (judgement.ready and (some(gated.outside) or some(judgement.wide > 0))):
             pause = max(pause, round(RECENT * self.rate))
         state.pause = pause
         return pause

@@ -8,8 +8,9 @@ and compares what follows with a forecaster that never saw the burst:
 - samples during the burst and in the 5 s after it whose status is ok although the forecast is off by more than 10 mm;
 - for the same samples, the two error rates of the status that benchmarks/status.py describes.
 
-    python benchmarks/bursts.py                            # simulated recordings
-    python benchmarks/bursts.py --data-dir FOLDER          # the real ones too
+    python benchmarks/bursts.py                            # the catalogue, on simulated recordings
+    python benchmarks/bursts.py --data-dir FOLDER          # on the real ones too
+    python benchmarks/bursts.py --random 200 --seed 0      # bursts drawn at random instead of the catalogue
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from quatcast import Guarded, Status, recommended
 from quatcast.basics.typing import Floats
 from quatcast.data import Recording, extmarker, simulated
 from quatcast.testing.bursts import BURSTS, SCOPES, with_burst
+from quatcast.testing.random_bursts import random_burst
 
 RATE, HORIZON = 10, 5
 BEFORE, BURST, AFTER = 60 * RATE, 10 * RATE, 70 * RATE
@@ -48,6 +50,7 @@ class Outcome(NamedTuple):
     """Figures of one case."""
 
     kind: str
+    burst: str
     scope: str
     recording: str
     rmse: float
@@ -84,10 +87,12 @@ def follow(forecaster: Guarded, shown: Floats, truth: Floats) -> tuple[Floats, F
     return np.array(errors), np.array(radii), np.array(status)
 
 
-def measure(kind: str, scope: str, recording: Recording) -> Outcome:
+def measure(kind: str | int, scope: str, recording: Recording) -> Outcome:
+    """Return the figures of a burst of the catalogue, or of the random one of a seed."""
+    row, (name, burst) = ("random", random_burst(kind)) if isinstance(kind, int) else (kind, (kind, kind))
     kept, clean_errors, clean_radii = prepared(recording)
     truth = recording.positions
-    errors, radii, status = follow(pickle.loads(kept), with_burst(truth, kind, scope, BEFORE, BURST), truth)
+    errors, radii, status = follow(pickle.loads(kept), with_burst(truth, burst, scope, BEFORE, BURST), truth)
     settled = slice(BURST + SETTLED, BURST + RADIUS_FROM)
     late = slice(BURST + RADIUS_FROM, None)
     rmse = [float(np.sqrt(np.mean(e[settled] ** 2))) for e in (errors, clean_errors)]
@@ -98,14 +103,24 @@ def measure(kind: str, scope: str, recording: Recording) -> Outcome:
     hidden = int(np.sum(wrong & (status[watched] == Status.OK)))
     rates = Rates.of(errors[watched], radii[watched], status[watched])
     ratios = rmse[0] / rmse[1], radius[0] / radius[1]
-    return Outcome(kind, scope, recording.name, *ratios, int(wrong.sum()), hidden, rates)
+    return Outcome(row, name, scope, recording.name, *ratios, int(wrong.sum()), hidden, rates)
 
 
-def cases(recordings: list[Recording], kinds: list[str]) -> Iterator[tuple[str, str, Recording]]:
+Case = tuple[str | int, str, Recording]
+"""Burst of the catalogue, or seed of a random one; scope; recording."""
+
+
+def cases(recordings: list[Recording], kinds: list[str]) -> Iterator[Case]:
     for recording in recordings:
         for kind in kinds:
             for scope in SCOPES:
                 yield kind, scope, recording
+
+
+def random_cases(recordings: list[Recording], count: int, seed: int) -> Iterator[Case]:
+    """Return each random burst on one recording and in one scope, in turn."""
+    for i in range(count):
+        yield seed * 1_000_000 + i, SCOPES[i % len(SCOPES)], recordings[i // len(SCOPES) % len(recordings)]
 
 
 def main() -> None:
@@ -113,13 +128,17 @@ def main() -> None:
     parser.add_argument("--data-dir", help="folder of the ExtMarker files")
     parser.add_argument("--kind", action="append", choices=BURSTS, help="a burst, may be repeated; all by default")
     parser.add_argument("--recordings", type=int, default=2, help="number of recordings of each data set")
+    parser.add_argument("--random", type=int, metavar="N", help="try N bursts drawn at random instead of the catalogue")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the simulated recordings and of random bursts")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     kinds = options.kind or list(BURSTS)
     needed = BEFORE + BURST + AFTER + HORIZON
-    sets = [simulated(seconds=(needed + 1) / RATE)] + ([extmarker(options.data_dir)] if options.data_dir else [])
+    sets = [simulated(options.seed, seconds=(needed + 1) / RATE)] + (
+        [extmarker(options.data_dir)] if options.data_dir else []
+    )
     recordings = [r for one in sets for r in [r for r in one[1:] if len(r) >= needed][: options.recordings]]
-    tasks = list(cases(recordings, kinds))
+    tasks = list(random_cases(recordings, options.random, options.seed) if options.random else cases(recordings, kinds))
     outcomes, began = [], time.monotonic()
     with ProcessPoolExecutor(options.workers, mp_context=multiprocessing.get_context("spawn")) as executor:
         for done, future in enumerate(as_completed([executor.submit(measure, *task) for task in tasks]), start=1):
@@ -127,7 +146,7 @@ def main() -> None:
             if done % 50 == 0:
                 left = (time.monotonic() - began) * (len(tasks) / done - 1)
                 print(f"{done} of {len(tasks)} cases, about {left:.0f} s left", file=sys.stderr, flush=True)
-    show(outcomes, kinds)
+    show(outcomes, ["random"] if options.random else kinds)
 
 
 def show(outcomes: list[Outcome], kinds: list[str]) -> None:
@@ -148,7 +167,7 @@ def show(outcomes: list[Outcome], kinds: list[str]) -> None:
     good = [o.rmse <= RMSE_LIMIT and o.radius <= RADIUS_LIMIT for o in outcomes]
     print(f"\nWithin the promise: {sum(good)} of {len(good)} bursts. The worst three:")
     for o in sorted(outcomes, key=lambda o: -max(o.rmse / RMSE_LIMIT, o.radius / RADIUS_LIMIT))[:3]:
-        print(f"- {o.kind}, {o.scope}, {o.recording}: RMSE {o.rmse:.3f}, radius {o.radius:.2f}")
+        print(f"- {o.burst}, {o.scope}, {o.recording}: RMSE {o.rmse:.3f}, radius {o.radius:.2f}")
 
 
 if __name__ == "__main__":

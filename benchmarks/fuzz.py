@@ -11,7 +11,8 @@ None, wrong shapes and types, lost channels, checkpoints, missing calls of `lear
 - refusals that changed anything;
 - forecasts with status ok that are not finite, or have no finite radius;
 - results of another shape, and reasons that do not fit the status;
-- growth of what the forecaster remembers, or of the memory of the process, in the second half of a piece.
+- states of a forecaster that are larger than after clean motion alone, when all memories are full;
+- growth of the memory of the process in the second half of a piece.
 
 With --state the pieces that are complete are stored in a JSON file, and a run with the same file goes on with the
 others. The exit status is 1 if anything was counted.
@@ -48,10 +49,12 @@ PIECE = 5000
 """Updates per piece."""
 EPISODE = 150
 """Largest number of samples of an episode."""
-GROWTH, PROCESS_GROWTH = 0.01, 30e6
-"""Share by which the state of a forecaster, and bytes by which a process, may grow in the second half of a piece."""
-FILLED = 1500
-"""Updates after which all memories are full: growth is judged in pieces of at least twice as many."""
+EXCESS, PROCESS_GROWTH = 0.01, 30e6
+"""Share by which a state may exceed that after clean motion, and bytes by which a process may grow in half a piece."""
+FILLED, WATCHED = 1500, 100
+"""Updates with clean motion until all memories are full, and further ones that the largest state is taken from."""
+CHANNELS = range(2, 6)
+"""Numbers of channels, which are drawn at random."""
 FAULTS = ("raised", "changed by a refusal", "ok but not finite", "wrong shape", "wrong reason", "memory grew")
 
 
@@ -207,16 +210,31 @@ def refuse(forecaster: Guarded, row: Floats, rng: Random, counts: Counter[str]) 
         counts["changed by a refusal"] += pickle.dumps(forecaster) != before
 
 
-def fuzz(piece: int, updates: int) -> dict[str, Any]:
+def size(forecaster: Guarded) -> int:
+    """Return the size of the state in bytes."""
+    return len(pickle.dumps(forecaster))
+
+
+def full_size(name: str, channels: int) -> int:
+    """Return the size of a forecaster that has seen clean motion alone until all its memories were full."""
+    forecaster = FORECASTERS[name]()
+    people = simulated(seconds=(FILLED + WATCHED) / 10)
+    x = np.concatenate([people[1].positions, people[2].positions], axis=1)[:, :channels]
+    for row in x[:FILLED]:
+        forecaster.update(row)
+    # It varies with the progress of refits.
+    return max(size(forecaster) for row in x[FILLED:] if forecaster.update(row))
+
+
+def fuzz(piece: int, updates: int, full: dict[tuple[str, int], int]) -> dict[str, Any]:
     """Run one piece and return its counts."""
     rng, counts = np.random.default_rng([2024, piece]), Counter(dict.fromkeys(FAULTS, 0))
     name = list(FORECASTERS)[piece % len(FORECASTERS)]
     forecaster, process = FORECASTERS[name](), psutil.Process()
-    channels = int(rng.integers(2, 6))
+    channels = int(rng.choice(CHANNELS))
     people = simulated(int(rng.integers(1000)), seconds=updates / 10 + 20)
     x = np.concatenate([people[i].positions for i in rng.integers(0, 9, 2)], axis=1)[:, :channels]
-    # The largest state in either half: a forecaster that refills a memory after a fault is smaller for a while.
-    largest, memory = [0, 0], 0.0
+    largest, memory = 0, 0.0
     done, was_clean = 0, False
     while done < updates:
         length = min(int(rng.integers(1, EPISODE)), updates - done)
@@ -237,20 +255,26 @@ def fuzz(piece: int, updates: int) -> dict[str, Any]:
             forecaster = pickle.loads(pickle.dumps(forecaster))
         done += length
         forecaster.learn()  # What a forecast leaves for `learn` is no growth.
-        half = int(done >= updates / 2)
-        if half and not largest[1]:
+        if not memory and done >= updates / 2:
             memory = float(process.memory_info().rss)
-        largest[half] = max(largest[half], len(pickle.dumps(forecaster)))
-    grown = float(process.memory_info().rss) - memory
-    if updates >= 2 * FILLED:
-        counts["memory grew"] += largest[1] > (1 + GROWTH) * largest[0] or grown > PROCESS_GROWTH
-    return {"forecaster": name, "updates": done, "channels": channels, "grown": grown, "counts": dict(counts)}
+        largest = max(largest, size(forecaster))
+    grown, excess = float(process.memory_info().rss) - memory, largest / full[name, channels] - 1
+    # A short piece ends before the process has allocated what it needs.
+    counts["memory grew"] += excess > EXCESS or (grown > PROCESS_GROWTH and updates >= 2 * FILLED)
+    return {
+        "forecaster": name,
+        "updates": done,
+        "channels": channels,
+        "grown": grown,
+        "excess": excess,
+        "counts": dict(counts),
+    }
 
 
 def show(pieces: dict[str, dict[str, Any]]) -> bool:
     """Print the counts of all pieces, by forecaster; return whether nothing was wrong."""
     labels = [status.label for status in Status]
-    head = ["forecaster", "updates", *labels, "refused", *FAULTS, "largest growth"]
+    head = ["forecaster", "updates", *labels, "refused", *FAULTS, "largest excess", "largest growth"]
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     every: Counter[str] = Counter()
     for name in [*FORECASTERS, "all"]:
@@ -260,8 +284,9 @@ def show(pieces: dict[str, dict[str, Any]]) -> bool:
             counts.update(piece["counts"])
         every = counts
         grown = max((piece["grown"] for piece in own), default=0.0)
+        excess = max((piece["excess"] for piece in own), default=0.0)
         cells = [name, sum(piece["updates"] for piece in own), *(counts[key] for key in [*labels, "refused", *FAULTS])]
-        print(f"| {' | '.join(map(str, cells))} | {grown / 1e6:.1f} MB |")
+        print(f"| {' | '.join(map(str, cells))} | {excess:+.1%} | {grown / 1e6:.1f} MB |")
     return not any(every[fault] for fault in FAULTS)
 
 
@@ -281,7 +306,9 @@ def main() -> int:
     began, context = time.monotonic(), multiprocessing.get_context("spawn")
     # A process per piece, so that the memory of a piece is its own.
     with ProcessPoolExecutor(options.workers, mp_context=context, max_tasks_per_child=1) as executor:
-        futures = {executor.submit(fuzz, i, options.piece): i for i in missing}
+        pairs = [(name, channels) for name in FORECASTERS for channels in CHANNELS] if missing else []
+        full = dict(zip(pairs, executor.map(full_size, *zip(*pairs, strict=True)), strict=True))
+        futures = {executor.submit(fuzz, i, options.piece, full): i for i in missing}
         for done, future in enumerate(as_completed(futures), start=1):
             pieces[str(futures[future])] = future.result()
             if options.state:

@@ -88,7 +88,7 @@ SCOPES = ("all channels", "one channel", "one coordinate")
 
 
 def with_burst(
-    positions: Floats, name: str, scope: str, start: int, samples: int, rate: float = 10.0, seed: int = 7
+    positions: Floats, burst: str | Burst, scope: str, start: int, samples: int, rate: float = 10.0, seed: int = 7
 ) -> Floats:
     """Return a copy of positions (T, channels, dimensions) in which some samples are replaced by a burst.
 
@@ -96,8 +96,8 @@ def with_burst(
     ----------
     positions
         The true positions.
-    name
-        A key of `BURSTS`.
+    burst
+        A key of `BURSTS`, or a function of your own.
     scope
         One of `SCOPES`: the last channel, or its last coordinate, if not all channels.
     start, samples
@@ -114,8 +114,8 @@ def with_burst(
     array([1.000e+00, 1.000e+00, 9.999e+03, 9.999e+03, 1.000e+00, 1.000e+00])
     """
     span, shown = slice(start, start + samples), positions.copy()
-    burst = BURSTS[name](positions[span], rate, np.random.default_rng(seed))
+    faulty = (BURSTS[burst] if isinstance(burst, str) else burst)(positions[span], rate, np.random.default_rng(seed))
     channels = slice(None) if scope == "all channels" else -1
     coordinates = -1 if scope == "one coordinate" else slice(None)
-    shown[span, channels, coordinates] = burst[:, channels, coordinates]
+    shown[span, channels, coordinates] = faulty[:, channels, coordinates]
     return shown

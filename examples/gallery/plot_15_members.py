@@ -3,8 +3,8 @@ Who makes the recommended forecast
 ==================================
 
 ``quatcast.recommended`` is a guarded mixture of members that have little in common (:doc:`/recommended`). Simple ones
-answer from the second sample on. After 30 s the scales of the signal are known, and the learners join: first the random
-neurons, the kernel regression and the local average, then the quaternion network, which catches up more slowly.
+answer from the second sample on. After 30 s the scales of the signal are known, and the learners catch up: the random
+neurons, the kernel regression and the local average join after 35 s, the quaternion network after 45 s.
 """
 
 from typing import cast
@@ -41,7 +41,7 @@ HORIZON = 5  # samples
 errors = np.linalg.norm(recording.positions[HORIZON:] - forecasts[:-HORIZON], axis=-1).mean(axis=-1)
 
 figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(10, 5.5), height_ratios=(3, 2), layout="constrained")
-above.stackplot(recording.times, np.transpose(weights), labels=list(groups), alpha=0.85)
+above.stackplot(recording.times[HORIZON:], np.transpose(weights[HORIZON:]), labels=list(groups), alpha=0.85)
 above.set(ylabel="weight", ylim=(0, 1), title="Members of the recommended forecaster, 0.5 s ahead")
 above.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), reverse=True, fontsize="small")
 below.plot(recording.times[HORIZON:], errors, color="0.3")

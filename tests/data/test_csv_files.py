@@ -150,6 +150,21 @@ def test_dimensions_are_checked(tmp_path):
         read_csv(table(tmp_path, "1,2\n"), dimensions=2)
 
 
+@pytest.mark.parametrize(("dimensions", "space"), [(3, "position"), (4, "orientation")])
+def test_dimensions_and_a_space_that_agree_choose_half_of_a_pose(dimensions, space, tmp_path):
+    path = table(tmp_path, "time,x,y,z,qw,qx,qy,qz\n0,1,2,3,1,0,0,0\n0.1,1,2,3,1,0,0,0\n")
+    recording = read(path, dimensions=dimensions, space=space)
+    assert (recording.space, recording.positions.shape) == (space, (2, 1, dimensions))
+
+
+@pytest.mark.parametrize("columns", [["hip=x,y,z", "turn=rx,ry,rz"], ["turn=ry,rx,rz"]])
+def test_angles_that_are_named_are_plain_numbers(columns, tmp_path):
+    path = table(tmp_path, "time,x,y,z,rx,ry,rz\n0,1,2,3,4,5,6\n0.1,1,2,3,4,5,6\n")
+    recording = read(path, columns=columns)
+    assert recording.space == "vector"
+    np.testing.assert_array_equal(recording.positions[0, -1], [4.0, 5.0, 6.0])
+
+
 @pytest.mark.parametrize("dimensions", [3, 4])
 def test_dimensions_that_contradict_the_names_of_a_pose_are_refused(dimensions, tmp_path):
     """They were ignored."""

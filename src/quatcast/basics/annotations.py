@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -68,7 +69,12 @@ def is_number(value: Any) -> bool:
     >>> is_number(3), is_number(np.float32(0.5)), is_number(np.inf), is_number(True), is_number("3"), is_number([3])
     (True, True, False, False, False, False)
     """
-    return fits(value, float) and not isinstance(value, np.complexfloating) and bool(np.isfinite(value))
+    if not fits(value, float) or isinstance(value, np.complexfloating):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False
 
 
 def _fits_tuple(value: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:

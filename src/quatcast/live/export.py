@@ -107,7 +107,10 @@ class _Columns:
         return cls(names, axes, settings.unit or usual.unit, settings.space, tuple(sorted(settings.horizon[1:])))
 
     def values(self, values: Floats) -> list[float | None]:
-        """Return the cells of coordinates; they are empty for values of another shape, which the grid drops."""
+        """Return the cells of coordinates, empty for values of another shape.
+
+        These are frames that the grid drops, and samples and forecasts from the start of a stream.
+        """
         shape = (len(self.names), len(self.axes))
         return _numbers(values if values.shape == shape else np.full(shape, np.nan))
 

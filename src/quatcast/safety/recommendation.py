@@ -53,7 +53,7 @@ def recommended(
     forecaster
         A mixture of learners (see `quatcast.forecasting.recipe`) with a gate, a radius that contains the true position
         with probability 95 %, and a status. It forecasts within the first second; the status is "warming up" until all
-        learners take part, after 35 seconds.
+        learners but the network take part, after 35 seconds.
 
     Notes
     -----

@@ -79,7 +79,12 @@ FAULTS: dict[str, Fault] = {
     "turned": _turned,
     "missing": _missing,
 }
-"""Names of faults → what they do to positions. Sizes are in mm, or factors of units and motion."""
+"""Names of faults → what they do to positions.
+
+Sizes are in mm; those of units and motion are factors, and a hundredth of the size is the jitter of frozen positions.
+"""
+WITHOUT_SIZE = ("late", "reversed", "labels exchanged", "mirrored", "turned", "missing")
+"""Faults for which the size means nothing."""
 
 
 def random_burst(seed: int) -> tuple[str, Burst]:
@@ -99,8 +104,8 @@ def random_burst(seed: int) -> tuple[str, Burst]:
     names = [str(name) for name in rng.choice(list(FAULTS), size=rng.integers(1, 4))]
     sizes = [float(f"{10 ** rng.uniform(-1.0, 6.0 if rng.random() < 0.5 else 2.0):.2g}") for _ in names]
     share = float(rng.uniform(0.01, 1.0)) if rng.random() < 0.5 else 1.0
-    words = " + ".join(f"{name} {size:g}" for name, size in zip(names, sizes, strict=True))
-    return f"{words}, for {share:.0%}", partial(_apply, names, sizes, share)
+    parts = [name if name in WITHOUT_SIZE else f"{name} {size:g}" for name, size in zip(names, sizes, strict=True)]
+    return f"{' + '.join(parts)}, for {share:.0%}", partial(_apply, names, sizes, share)
 
 
 def _apply(

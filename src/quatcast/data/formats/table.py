@@ -92,7 +92,9 @@ def _plan(
         notes.append(f"columns {', '.join(names[i] for i in free)} are read in groups of {options.dimensions}")
     if not groups:
         raise _no_coordinates(path, names, free, options)
-    others = [group for group in groups if len(group.at) != options.dimensions and not group.secondary]
+    left_out = {"position": True, "orientation": False}.get(options.space or "")
+    wanted = [group for group in groups if not group.secondary and group.orientation != left_out]
+    others = [group for group in wanted if len(group.at) != options.dimensions]
     if options.dimensions and others:
         listed = ", ".join(names[i] for i in others[0].at)
         raise ValueError(
@@ -155,7 +157,7 @@ def _in_order(columns: Sequence[int], size: int) -> list[Group]:
 
 def _given(path: Path, names: Sequence[str], options: Options) -> list[Group]:
     """Return the channels that the argument `columns` describes: `a,b,c` or `hip=a,b,c`."""
-    groups: list[Group] = []
+    groups, known = list[Group](), find_groups(names)
     size = options.dimensions or (7 if options.space == "pose" else 4 if options.space == "orientation" else 3)
     for word in options.columns or ():
         name, equals, listed = word.partition("=")
@@ -172,15 +174,24 @@ def _given(path: Path, names: Sequence[str], options: Options) -> list[Group]:
             part = at[i : i + width]
             if width == 7:
                 pose = name or f"pose{i // width + 1}" * (len(at) > width)
-                position, turn = _described(names, part[:3], pose), _described(names, part[3:], f"{pose} q".strip())
+                position, turn = (
+                    _described(names, known, columns, label)
+                    for columns, label in ((part[:3], pose), (part[3:], f"{pose} q".strip()))
+                )
                 groups += [replace(position, part=pose), replace(turn, orientation=True, part=pose)]
             else:
-                groups.append(_described(names, part, name))
+                groups.append(_described(names, known, part, name))
     return groups
 
 
-def _described(names: Sequence[str], columns: list[int], name: str) -> Group:
-    """Return a channel of some columns, in the order that their names say, or else in the order given."""
+def _described(names: Sequence[str], known: Sequence[Group], columns: list[int], name: str) -> Group:
+    """Return a channel of some columns, in the order that their names say, or else in the order given.
+
+    `known` are the channels that the names of all columns describe.
+    """
+    for group in known:
+        if sorted(group.at) == sorted(columns):
+            return replace(group, name=name or group.name)
     found = find_groups([names[k] for k in columns])
     if len(found) == 1 and len(found[0].at) == len(columns):
         return replace(found[0], at=tuple(columns[k] for k in found[0].at), name=name or found[0].name)

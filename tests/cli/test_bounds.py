@@ -12,6 +12,7 @@ import pytest
 import quatcast
 from quatcast.basics.limits import memory_bytes
 from quatcast.cli import run
+from quatcast.data import simulated, write_csv
 
 SOURCE = str(Path(quatcast.__file__).parent.parent)
 
@@ -127,3 +128,24 @@ def test_an_interrupt_while_a_command_imports_is_one_line(tmp_path):
     _, complaints = process.communicate(timeout=15)
     assert process.returncode == 130
     assert complaints == b"quatcast: interrupted\n"
+
+
+def test_a_reader_that_goes_away_costs_no_file(tmp_path):
+    """The rest of the output is not shown, as of `quatcast forecast … | head -1`."""
+    write_csv(simulated(seconds=12)[1], tmp_path / "chest.csv")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "quatcast", "forecast", "chest.csv", "--figure", "html"],
+        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+        cwd=tmp_path,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    os.close(writer)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".html"}
+    assert len(list(tmp_path.iterdir())) == 4

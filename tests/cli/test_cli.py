@@ -102,6 +102,11 @@ ERRORS = [
     (["forecast", "walk.csv", "--predictor", "LMS", "--set", "lags"], "--set: expected NAME=VALUE, got 'lags'"),
     (["forecast", "short.csv", "--predictor", "LMS"], "recording 'short'"),
     (["data", "show", "none.csv"], "there is no file 'none.csv'"),
+    (["compare", "simulated"], "data: expected a file, got the source 'simulated'; give it by --data simulated"),
+    (
+        ["forecast", "short.csv", "--predictor", "RLS", "--set", "forgetting=2"],
+        "recording 'short': predictor 'RLS': forgetting: expected at most 1",
+    ),
     (
         ["data", "show", "norate.csv"],
         "expected a column of times with two or more rows to compute the rate; add a column named `time`",

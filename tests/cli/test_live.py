@@ -36,11 +36,20 @@ ERRORS = [
     (["live", SHORT, "--horizon", "soon"], "--horizon: expected seconds, several separated by commas, got 'soon'"),
     (["live", SHORT, "--horizon", "0"], "horizon: expected seconds, more than 0 and at most 60, got 0.0"),
     (["live", SHORT, "--rate", "0"], "rate: expected 0.1 to 10000 Hz, got 0.0"),
-    (["live", SHORT, "--channels", "a,b"], "names: expected 3 names for as many channels, got 2"),
-    (["live", SHORT, "--channels", "a,a,b"], "names: expected different names"),
+    (["live", SHORT, "--channels", "a,b"], "--channels: expected 3 names for as many channels, got 2"),
+    (["live", SHORT, "--channels", "a,a,b"], "--channels: expected different names"),
     (["live", SHORT, "--log", "xml"], "--log: expected text or json, got 'xml'"),
     (["live", SHORT, "--view", "--host", "0.0.0.0"], "token: expected one, because other machines can reach 0.0.0.0"),
     (["live", SHORT, "--config", "live.toml"], "--config: expected no SOURCE beside it"),
+    (
+        ["live", "--config", "live.toml", "--horizon", "1"],
+        "expected no other option than --log beside it, got --horizon",
+    ),
+    (
+        ["live", "--view", "--config", "live.toml"],
+        "--config: expected no other option than --log beside it, got --view",
+    ),
+    (["live", "file:."], "expected the folder of a live session; there is no journal in it"),
     (["live", "--config", "absent.toml"], "absent.toml: there is no such file or folder"),
     (["live"], "SOURCE: expected a URL, such as simulated:"),
     (["live", "--rate", "10"], "SOURCE: expected a URL, such as simulated:"),
@@ -140,7 +149,7 @@ def test_wrong_settings_of_standard_input_are_one_line(lines: int) -> None:
     done = subprocess.run(words, input="1,2,3\n" * lines, capture_output=True, text=True, timeout=60, check=False)
     waiting, *said = done.stderr.splitlines()
     assert (done.returncode, waiting) == (2, "Waiting for samples from stdin:; Ctrl-C ends")
-    assert said == ["quatcast: names: expected 1 names for as many channels, got 2"]
+    assert said == ["quatcast: --channels: expected 1 names for as many channels, got 2"]
 
 
 def test_rate_is_detected_from_device_times_of_lines_that_arrive_at_once() -> None:

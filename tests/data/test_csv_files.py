@@ -112,7 +112,7 @@ def test_a_byte_order_mark_and_the_median_step(tmp_path):
         ("1,2,3\n4,5,inf\n", "line 2, column 3: expected a finite number"),
         ("1,2,3\n4,5\n", "line 2: expected 3 columns, got 2"),
         ("t,a.x,a.y,a.z\n0,1,2,3\n0,1,2,3\n", "line 3, column 1 (t): expected increasing times, got 0.0"),
-        ("t,a.x,a.y,a.z\n0,1,2,3\n,1,2,3\n", "line 3, column 1 (t): expected increasing times, got nan"),
+        ("t,a.x,a.y,a.z\n0,1,2,3\n,1,2,3\n", "line 3, column 1 (t): expected increasing times, got no number"),
         ("1,2,3,4\n", "expected 3 columns of positions per channel, got 4 columns in all"),
         ("t\n1\n2\n", "expected 3 columns of positions per channel, got 0"),
         ("1,2,3\n4,5,6\n", "expected a column of times with two or more rows to compute the rate; add a column"),
@@ -375,3 +375,33 @@ def test_dates_with_dots_have_the_day_first(tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "again.csv").times, recording.times)
     with pytest.raises(ValueError, match=r"line 2.*expected a date, got '1\.13\.2024 23:59:55,5'"):
         read(table(tmp_path, "zeit;x;y;z\n1.13.2024 23:59:55,5;1;2;3\n"))
+
+
+@pytest.mark.parametrize(
+    ("header", "advised", "left_out"),
+    [("time,c.x,c.x,c.y,c.z", "columns=['3,4,5']", "ignore=['2']"), ("time,c.x,c.y,c.z,c.x", "columns=['2,3,4']", "5")],
+)
+def test_two_columns_with_the_name_of_a_coordinate_are_refused(header, advised, left_out, tmp_path):
+    """One of them was read, and nothing said which."""
+    path = table(tmp_path, f"{header}\n0,1,2,3,4\n0.1,1,2,3,4\n")
+    with pytest.raises(ValueError, match=r"expected different names of columns, got 'c\.x' in columns") as error:
+        read(path)
+    assert advised in str(error.value)
+    assert left_out in str(error.value)
+    first, second = [k for k, name in enumerate(header.split(",")) if name == "c.x"]
+    for kept, ignored in ((first, second), (second, first)):
+        recording = read(path, ignore=[str(ignored + 1)])
+        assert recording.positions[0, 0, 0] == kept
+
+
+def test_columns_that_repeat_all_coordinates_are_several_channels(tmp_path):
+    recording = read(table(tmp_path, "time,x,y,z,x,y,z\n0,1,2,3,4,5,6\n0.1,1,2,3,4,5,6\n"))
+    assert recording.channels == ("channel1", "channel2")
+
+
+@pytest.mark.parametrize("blanks", [" ", "   "])
+def test_decimal_commas_between_blanks(blanks, tmp_path):
+    lines = ["time a.x a.y a.z", "0,0 1,5 -2 3,25", "0,1 1,6 -2 3,5e1"]
+    recording = read(table(tmp_path, "\n".join(line.replace(" ", blanks) for line in lines)))
+    np.testing.assert_array_equal(recording.positions[:, 0], [[1.5, -2.0, 3.25], [1.6, -2.0, 35.0]])
+    assert recording.rate == pytest.approx(10.0)

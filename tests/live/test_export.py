@@ -46,6 +46,19 @@ def cell(value: Any) -> float:
     return math.nan if value in (None, "") else float(value)
 
 
+@pytest.mark.parametrize("form", ["csv", "xdf"])
+def test_no_name_of_a_stream_leads_out_of_the_folder(form: str, tmp_path: Path) -> None:
+    """Names such as ../../chest come from whoever recorded the session."""
+    folder, out = tmp_path / "session", tmp_path / "deep" / "out"
+    settings = replace(SETTINGS, stream="../../left/chest")
+    source = open_source("simulated:?speed=0&seconds=2", settings.stream)
+    recorded = Session(folder, settings, print)
+    asyncio.run(Service(Pipeline(settings, build_cheap), source, session=recorded).run())
+    paths = export_session(folder, form, out)
+    assert {path.parent for path in paths} == {out}
+    assert all(path.is_file() and path.name.startswith("_.._left_chest") for path in paths)
+
+
 def test_csv_samples_are_a_recording(session: Path, tmp_path: Path) -> None:
     paths = export_session(session, "csv", tmp_path)
     assert [path.name for path in paths] == ["chest-samples.csv", "chest-frames.csv", "chest-forecasts.csv"]

@@ -227,6 +227,12 @@ def test_users_can_name_sentinels_and_a_valid_range(truth):
     assert gate.update(row).reasons[1] != "missing"
 
 
+@pytest.mark.parametrize("sentinels", [9999, "9999", ["lost"], [[[0.0]]]])
+def test_sentinels_are_checked_at_once(sentinels):
+    with pytest.raises(ValueError, match="sentinels: expected a list of numbers or of positions"):
+        Gate(10.0, sentinels=sentinels)
+
+
 def test_masked_entries_none_and_nullable_numbers_are_missing(truth):
     guarded = make()
     for row in truth[:60]:

@@ -51,6 +51,15 @@ def test_any_rate_and_any_number_of_channels(rate, horizon, channels, dimensions
     assert error < 0.7 * still or error < 0.1
 
 
+@pytest.mark.parametrize(("horizon", "rate"), [(0.5, 5000.0), (0.2, 2000.0), (1e-6, 0.5), (0.5, 1e-4)])
+def test_rates_far_from_those_it_is_made_for_are_accepted(horizon, rate):
+    forecaster = recommended(horizon, rate)
+    for row in ([[1.0, 2.0, 3.0]], [[1.0, 2.0, 3.5]]):
+        forecast = forecaster.update(row)
+    assert np.isfinite(forecast.position).all()
+    assert forecaster.horizon == max(1, round(horizon * rate))
+
+
 @pytest.mark.parametrize("rate", [4.0, 10.0, 25.0])
 def test_settings_follow_from_horizon_and_rate(rate):
     members = recipe.experts(7, rate).members

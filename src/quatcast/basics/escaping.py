@@ -76,6 +76,17 @@ def embedded_json(data: Any) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
+def file_name(text: str) -> str:
+    """Return text that can be a part of the name of a file on any system, and names no other folder.
+
+    Examples
+    --------
+    >>> file_name("../../chest"), file_name("left/arm: 2"), file_name("..")
+    ('_.._chest', 'left_arm_ 2', '_')
+    """
+    return re.sub(r'[/\\:*?"<>|]', "_", one_line(text)).lstrip(". ") or "_"
+
+
 def csv_cell(text: str) -> str:
     """Return text that a spreadsheet shows and does not evaluate; formulas get an apostrophe in front.
 

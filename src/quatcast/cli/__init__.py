@@ -63,6 +63,9 @@ MEMORY_ADVICE = {
 }
 """Command → advice for a lack of memory."""
 
+OPTIONS = {"names": "--channels", "stream": "--name"}
+"""Settings → the options that give them, where these have another name."""
+
 OS_ERRORS: dict[type[OSError], str] = {
     FileNotFoundError: "there is no such file or folder",
     FileExistsError: "is a file, not a folder",
@@ -145,7 +148,7 @@ def _with_option(message: str, arguments: Sequence[str]) -> str:
     if not setting:
         return message
     given = {word.partition("=")[0] for word in arguments}
-    name = "--" + setting[1].replace("_", "-")
+    name = OPTIONS.get(setting[1], "--" + setting[1].replace("_", "-"))
     option = next((word for word in (name, name.removesuffix("s")) if word in given), "")
     pattern = f" {setting[2]}" if setting[2] not in (None, "*") else ""
     return f"{option}{pattern}{message[setting.end() :]}" if option else message

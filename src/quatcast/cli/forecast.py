@@ -268,7 +268,7 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
                 raise
             return running.result()
     except ValueError as error:
-        if len(recording) < scaling_samples(recording.rate):
+        if "training: " in str(error) and len(recording) < scaling_samples(recording.rate):
             raise ValueError(
                 f"recording {recording.name!r}: expected at least {SCALING:g} s, to which {predictor.name} fits its "
                 f"scaling, got {recording.duration:.3g} s; {SOONER}"

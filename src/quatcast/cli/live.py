@@ -149,6 +149,13 @@ def _supervise(config: Path, source: str | None, log: str, context: typer.Contex
 
     if source is not None:
         raise ValueError(f"--config: expected no SOURCE beside it, got {source!r}")
+    for parameter in context.command.params:
+        given = getattr(context.get_parameter_source(parameter.name or ""), "name", "") == "COMMANDLINE"
+        if given and parameter.name not in ("config", "log"):
+            option = max(parameter.opts, key=len)
+            raise ValueError(
+                f"--config: expected no other option than --log beside it, got {option}; write it in the file"
+            )
     workers = read_config(config)
     plugins = context.find_root().params.get("plugin") or []
     before = [WORKER, *(word for plugin in plugins for word in ("--plugin", plugin))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Sequence
 from datetime import timedelta
@@ -24,9 +26,18 @@ class Interrupted(Exception):  # noqa: N818
     """The user pressed Ctrl-C; the message says where finished work is stored."""
 
 
+class Output(Console):
+    """Standard output. If its reader goes away, as `head` does, what follows is not shown, and the command finishes."""
+
+    def on_broken_pipe(self) -> None:
+        """Send what follows nowhere."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def say(text: str) -> None:
     """Print a line of text without formatting."""
-    Console(soft_wrap=True).print(Text(printable(text)))
+    Output(soft_wrap=True).print(Text(printable(text)))
 
 
 def warn(text: str) -> None:
@@ -49,8 +60,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     for row in cells:
         grid.add_row(*map(Text, row))
     # Written to a file, a table is not limited to the width of a terminal.
-    console = Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=160)
+    console = Output(highlight=False)
+    console = console if console.is_terminal else Output(highlight=False, width=160)
     # As a title of the table it would be broken at the width of the table.
     console.print(Text(one_line(title), style="bold"))
     if Measurement.get(console, console.options.update(width=10_000), grid).minimum <= console.width:

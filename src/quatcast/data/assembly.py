@@ -241,7 +241,8 @@ def _increasing(contents: Contents, times: Floats, values: Floats, notes: list[s
         where = f", line {contents.lines[row]}" if contents.lines else f", row {row + 1}"
         where += f", {contents.time_column}" if contents.time_column else ""
         many = f" ({_too_coarse(contents, steps, times)})" if coarse else ""
-        raise ValueError(f"{contents.path}{where}: expected increasing times, got {times[row]}{many}")
+        got = "no number" if np.isnan(times[row]) else times[row]
+        raise ValueError(f"{contents.path}{where}: expected increasing times, got {got}{many}")
     if repeated.any():
         notes.append(f"{counted(int(repeated.sum()), 'row', 'repeats', 'repeat')} the time of the row before; ignored")
         return times[~repeated], values[~repeated]

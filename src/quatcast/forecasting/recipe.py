@@ -63,14 +63,16 @@ CHANNELS = 10
 """Number of channels from which on a replay has fewer windows, so that it takes no longer."""
 FEATURES = 700
 """Number of features of the random neurons beyond which they are fitted less often; ten channels have 681."""
+REMEMBERED = 1000
+"""Number of samples that the kernel regression remembers, and longest interval between its fits."""
 REFIT = (0.4, 1.0)
 """Shortest and longest time in seconds between fits of the kernel regression: two horizons, at least ten samples."""
 ERRORS = 40.0
 """Seconds after which an error counts 1/e for the weights of the mixture, but no fewer than ten samples per second."""
 WEIGHTS = 10.0
 """Computations of the weights per second, at most one per sample."""
-GAP = 5.0
-"""Seconds without a channel, lost or after a jump, after which its earlier errors count for little."""
+GAP = 6.0
+"""Seconds without a channel after which its earlier errors count for little: the guard pauses as long after a jump."""
 FARTHEST = 1.0
 """Longest displacement while few errors are known, in multiples of the range of the signal so far."""
 MEAN = (10.0, 20.0)
@@ -127,7 +129,7 @@ def experts(
         )
 
     shortest, longest = REFIT
-    refit = min(longest, max(shortest, 2 * ahead[0] / rate)) * rate
+    refit = min(REMEMBERED, max(10, round(min(longest, max(shortest, 2 * ahead[0] / rate)) * rate)))
 
     replay = Replay(
         updates=1 if rate >= ONE_REPLAY else 2,
@@ -150,7 +152,7 @@ def experts(
     learners: list[OnlineForecaster] = [
         member(network, range(12), SLOWLY),
         neurons,
-        member(KernelRidge(width=3.0, regularization=0.1, refit=max(10, round(refit))), range(6)),
+        member(KernelRidge(3.0, regularization=0.1, memory=REMEMBERED, refit=refit), range(6)),
         member(LocalAverage(bandwidth=0.1), LONG),
     ]
     if space == "pose":

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from quatcast.basics.escaping import csv_cell
+from quatcast.basics.escaping import csv_cell, file_name
 from quatcast.basics.typing import Floats
 from quatcast.data.recording import AXES
 from quatcast.data.wording import with_unit
@@ -186,11 +186,12 @@ def export_session(folder: Path, form: str, out: Path) -> list[Path]:
         raise ValueError(f"--to: expected one of {', '.join(FORMATS)}, got {form!r}")
     found = Reading()
     tables = session_tables(folder, found)
-    stem = read_settings(folder).stream
+    stream = read_settings(folder).stream
+    stem = file_name(stream)
     out.mkdir(parents=True, exist_ok=True)
     if form == "xdf":
         paths = [out / f"{stem}.xdf"]
-        write_xdf(paths[0], _xdf_streams(stem, tables))
+        write_xdf(paths[0], _xdf_streams(stream, tables))
     else:
         write = _write_csv if form == "csv" else _write_parquet
         paths = [out / f"{stem}-{table.name}.{form}" for table in tables]

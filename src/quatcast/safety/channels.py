@@ -55,6 +55,27 @@ def check_range(valid: tuple[ArrayLike, ArrayLike]) -> None:
         raise ValueError(f"valid: expected the smallest and the largest coordinate, got {valid!r}")
 
 
+def check_sentinels(sentinels: Iterable[ArrayLike]) -> tuple[ArrayLike, ...]:
+    """Return values that mean lost as a tuple, or raise a ValueError if they are none.
+
+    Examples
+    --------
+    >>> check_sentinels([9999, (0, 0, 0)])
+    (9999, (0, 0, 0))
+    >>> check_sentinels(9999)
+    Traceback (most recent call last):
+    ValueError: sentinels: expected a list of numbers or of positions, got 9999
+    """
+    try:
+        listed = tuple(sentinels)
+        good = not isinstance(sentinels, str) and all(np.asarray(one, dtype=float).ndim <= 1 for one in listed)
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise ValueError(f"sentinels: expected a list of numbers or of positions, got {sentinels!r}")
+    return listed
+
+
 def usable(
     x: Floats, sentinels: Iterable[ArrayLike], valid: tuple[ArrayLike, ArrayLike] | None, space: str = "vector"
 ) -> Bools:

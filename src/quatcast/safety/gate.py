@@ -16,7 +16,7 @@ from quatcast.basics.annotations import is_number
 from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.checkpoint import Checkpointable
 from quatcast.forecasting.contract import LARGEST, as_sample
-from quatcast.safety.channels import check_range, every, norm, some, usable
+from quatcast.safety.channels import check_range, check_sentinels, every, norm, some, usable
 from quatcast.safety.companions import Companions
 from quatcast.safety.first_samples import WARMUP, FirstSamples
 from quatcast.safety.gate_state import GateState
@@ -142,7 +142,7 @@ class Gate(Checkpointable):
         self._hz = float(hz)
         if valid is not None:
             check_range(valid)
-        self.sentinels, self.valid = tuple(sentinels), valid
+        self.sentinels, self.valid = check_sentinels(sentinels), valid
         # Number of samples after which the first ones are judged.
         self.early = max(round(EARLY * hz), 4 * WARMUP)
         self._forget, self._lag = 1.0 / (MEMORY * hz + 1), max(1, round(LAG * hz))

@@ -81,7 +81,7 @@ def recommended(
     samples = seconds * rate
     if seconds.ndim > 1 or not seconds.size or not (np.isfinite(samples) & (samples > 0) & (samples <= LONGEST)).all():
         raise ValueError(f"horizon: expected seconds above 0 and at most {LONGEST / rate:g} s, got {horizon!r}")
-    near = np.rint(samples)
+    near = np.maximum(1.0, np.rint(samples))
     samples = np.where(np.abs(samples - near) <= WHOLE, near, samples)
     whole = sorted({max(1, int(n)) for n in np.concatenate([np.floor(samples), np.ceil(samples)])})
     # What array code loads on first use is loaded now instead of in the middle of a stream.

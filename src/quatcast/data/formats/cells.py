@@ -26,6 +26,7 @@ MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a"})
 OTHER_UNITS = ("", "-", "–", "none", "m/s", "m/s²", "m/s^2", "rad/s", "deg/s", "ut", "µt", "g")
 UNITS = frozenset({*UNIT_WORDS, *LENGTHS, *ANGLES, *OTHER_UNITS})
 """Cells of a line of units below the header, in lower case."""
+COMMA_DECIMAL = r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?"
 THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
 """A number in which a comma may stand after the thousands."""
 SAMPLE = 50
@@ -246,6 +247,8 @@ def _separators(sample: list[str]) -> FileStyle:
     """Find the separators by the last line of a sample: unlike a header, it consists of numbers."""
     last = sample[-1] if sample else ""
     delimiter = next((mark for mark in ";\t," if mark in last), "")
+    if delimiter == "," and len(words := last.split()) > 1 and all(re.fullmatch(COMMA_DECIMAL, word) for word in words):
+        delimiter = " "
     if not delimiter:
         delimiter = " " if len(last.split()) > 1 else ","
     comma = delimiter != "," and any(re.search(r"\d,\d", line) for line in sample)

@@ -92,6 +92,7 @@ def _plan(
         notes.append(f"columns {', '.join(names[i] for i in free)} are read in groups of {options.dimensions}")
     if not groups:
         raise _no_coordinates(path, names, free, options)
+    _refuse_namesakes(path, names, groups, skip)
     left_out = {"position": True, "orientation": False}.get(options.space or "")
     wanted = [group for group in groups if not group.secondary and group.orientation != left_out]
     others = [group for group in wanted if len(group.at) != options.dimensions]
@@ -116,6 +117,21 @@ def _plan(
     return groups, frame
 
 
+def _refuse_namesakes(path: Path, names: Sequence[str], groups: Sequence[Group], skip: frozenset[int]) -> None:
+    """Refuse a table in which another column has the name of a coordinate: either could be meant."""
+    used = {i: group for group in groups for i in group.at}
+    for i in set(range(len(names))) - used.keys() - skip:
+        same = [k for k in used if names[k] == names[i]]
+        if same:
+            first, second = sorted((same[0], i))
+            example = _columns_option(",".join(str(k + 1) for k in used[same[0]].at))
+            raise ValueError(
+                f"{path}: expected different names of columns, got {names[i]!r} in columns {first + 1} and "
+                f"{second + 1}; give the numbers of the columns of each channel, for example {example}, or leave one "
+                f"of them out, ignore=['{i + 1}'] (--ignore {i + 1})"
+            )
+
+
 def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], options: Options) -> ValueError:
     """Return the error for a header without coordinates, with the option to give."""
     left = [names[i] for i in free]
@@ -134,7 +150,8 @@ def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], optio
             f"for the others (of zeros, if there are none){named if len(left) >= 3 else ''}"
         )
     if len(left) >= size:
-        listed = ",".join(left[:size])
+        # Times under another name are often in the first column.
+        listed = ",".join(left[len(left) % size :][:size])
         return ValueError(
             f"{path}: expected columns named CHANNEL.x, CHANNEL.y, CHANNEL.z, got {', '.join(left[:8])}; name the "
             f"coordinates, for example {_columns_option(listed)}"

@@ -207,8 +207,10 @@ def _read(
 ) -> list[Recording]:
     """Read a file, and add to `used` those of the channels that it has."""
     if not Path(file).is_file():
-        names = ", ".join(source.name for source in sources())
-        raise ValueError(f"data: expected a source ({names}) or a file; there is no file {file!r}")
+        names = [source.name for source in sources()]
+        if file in names:
+            raise ValueError(f"data: expected a file, got the source {file!r}; give it by --data {file}")
+        raise ValueError(f"data: expected a source ({', '.join(names)}) or a file; there is no file {file!r}")
     rate = next((rate for pattern, rate in rates.items() if matches(pattern, file)), None)
     if channels is None:
         return read_all(file, **{"rate": rate, **reading})

@@ -22,7 +22,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode
 from quatcast.data import Recording, read
 from quatcast.live.clock import now
 from quatcast.live.frames import Frame
-from quatcast.live.journal import Reading, read_file, read_journal
+from quatcast.live.journal import Reading, journal_files, read_file, read_journal
 from quatcast.live.records import read_frames
 from quatcast.live.transports.base import Source, register_transport
 from quatcast.live.transports.options import parse_options
@@ -172,6 +172,8 @@ class FileSource(PlayedSource):
                 raise ValueError(
                     f"file: expected only the option speed for a session, got {', '.join(sorted(reading))}"
                 )
+            if path.is_dir() and not journal_files(path):
+                raise ValueError(f"{path}: expected the folder of a live session; there is no journal in it")
             self.spaces = _session_spaces(path if path.is_dir() else path.parent)
         else:
             try:

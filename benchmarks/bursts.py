@@ -3,8 +3,8 @@
 Each case takes a recording that the forecaster has followed for a minute, replaces up to ten seconds of it by a burst,
 and compares what follows with a forecaster that never saw the burst:
 
-- RMSE from 20 s to 60 s after the end of the burst, as a ratio (promise: at most 1.15);
-- mean radius from 60 s to 70 s after it, as a ratio (promise: at most 1.5);
+- RMSE from 20 s to 60 s after the end of the burst, as a ratio (aim: at most 1.15);
+- mean radius from 60 s to 70 s after it, as a ratio (aim: at most 1.5);
 - samples during the burst and in the 5 s after it whose status is ok although the forecast is off by more than 10 mm;
 - for the same samples, the two error rates of the status that benchmarks/status.py describes.
 
@@ -150,7 +150,7 @@ def main() -> None:
 
 
 def show(outcomes: list[Outcome], kinds: list[str]) -> None:
-    """Print the worst figures of each kind, and the promise."""
+    """Print the worst figures of each kind, and the aim."""
     head = ["burst", "worst RMSE ratio", "worst radius ratio", "off by over 10 mm", "of these, ok", *HEAD]
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     every = Rates(0, 0, 0, 0)
@@ -165,7 +165,7 @@ def show(outcomes: list[Outcome], kinds: list[str]) -> None:
         print(f"| {' | '.join([kind, *figures, *counts, *rates.cells()])} |")
     print(f"\nAll bursts: {HEAD[0]}: {every.cells()[0]}; {HEAD[1]}: {every.cells()[1]}.")
     good = [o.rmse <= RMSE_LIMIT and o.radius <= RADIUS_LIMIT for o in outcomes]
-    print(f"\nWithin the promise: {sum(good)} of {len(good)} bursts. The worst three:")
+    print(f"\nWithin the aim: {sum(good)} of {len(good)} bursts. The worst three:")
     for o in sorted(outcomes, key=lambda o: -max(o.rmse / RMSE_LIMIT, o.radius / RADIUS_LIMIT))[:3]:
         print(f"- {o.burst}, {o.scope}, {o.recording}: RMSE {o.rmse:.3f}, radius {o.radius:.2f}")
 

@@ -3,8 +3,8 @@ A first forecast
 ================
 
 The recommended forecaster follows three markers on a breathing chest and says where they will be half a second later.
-Simple forecasts come from the second sample on. Meanwhile it collects the samples of 30 seconds to learn the scale of
-the signal; after 35 seconds all of its members take part.
+Simple forecasts come from the first sample on. Meanwhile it collects the samples of 30 seconds to learn the scale of
+the signal; after 35 seconds all of its members but the network take part.
 """
 
 # %%

@@ -3,7 +3,7 @@ Who makes the recommended forecast
 ==================================
 
 ``quatcast.recommended`` is a guarded mixture of members that have little in common (:doc:`/recommended`). Simple ones
-answer from the second sample on. After 30 s the scales of the signal are known, and the learners catch up: the random
+answer from the first sample on. After 30 s the scales of the signal are known, and the learners catch up: the random
 neurons, the kernel regression and the local average join after 35 s, the quaternion network after 45 s.
 """
 

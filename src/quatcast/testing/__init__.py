@@ -12,6 +12,7 @@ every check as a test of its own::
 from quatcast.testing.bursts import with_burst
 from quatcast.testing.forecasters import check_forecaster, forecaster_checks, smooth_positions
 from quatcast.testing.learners import check_learner, check_runs, learner_checks, learner_samples
+from quatcast.testing.random_bursts import random_burst
 from quatcast.testing.sources import check_source, source_checks
 from quatcast.testing.tools import fingerprint
 
@@ -24,6 +25,7 @@ __all__ = [
     "forecaster_checks",
     "learner_checks",
     "learner_samples",
+    "random_burst",
     "smooth_positions",
     "source_checks",
     "with_burst",

@@ -48,6 +48,7 @@ ERRORS = [
     (["compare", "--horizon", "-1"], "--horizon: expected a positive number of seconds, got -1.0"),
     (["compare", "--horizon", "nan"], "--horizon: expected a positive number of seconds, got nan"),
     (["compare", "--horizon", "0.03"], "got 0.03 s, which are 0.3 samples"),
+    (["compare", "--horizon", "0.5,0.52"], "got 0.5 and 0.52 s, which are both 5 samples of recording 'sim-1-talk'"),
     (["compare", "--test-seeds", "0"], "--test-seeds: expected a positive whole number"),
     (["compare", "--workers", "many"], "--workers"),
     (

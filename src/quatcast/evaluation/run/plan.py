@@ -16,6 +16,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from quatcast.data.recording import Recording
+from quatcast.data.wording import counted
 from quatcast.evaluation.catalogue import Predictor, find_predictor
 from quatcast.evaluation.protocol import TEST, Case, applicable, samples_ahead, scaling_samples, validation_samples
 from quatcast.evaluation.records import Configuration, Key, Stage, canonical
@@ -109,6 +110,13 @@ def check(recordings: Sequence[Recording], settings: Settings) -> None:
         Faults(settings.glitches, settings.missing, settings.glitch_size).check(recording)
         for horizon in settings.horizons:
             _check_horizon(horizon, recording, settings)
+    for one, other in pairwise(settings.horizons):
+        if all(samples_ahead(one, recording) == samples_ahead(other, recording) for recording in recordings):
+            steps = samples_ahead(one, recordings[0])
+            raise ValueError(
+                f"horizons: expected different numbers of samples, got {one:g} and {other:g} s, which are both "
+                f"{counted(steps, 'sample')} of recording {recordings[0].name!r}"
+            )
 
 
 def _check_horizon(horizon: float, recording: Recording, settings: Settings) -> None:

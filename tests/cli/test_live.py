@@ -143,6 +143,16 @@ def test_csv_lines_on_standard_input(tmp_path: Path) -> None:
     assert answered[0]["names"] == ["hip"]
 
 
+def test_forecasts_that_nobody_takes_are_told() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [*COMMAND, SHORT, "--to", "stdout:"]
+    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    os.close(writer)
+    assert done.returncode == 0
+    assert re.search(r"40 samples, 20 forecasts sent, 0 of them hold; 20 dropped, because nobody", done.stderr)
+
+
 @pytest.mark.parametrize("lines", [2, 5000])
 def test_wrong_settings_of_standard_input_are_one_line(lines: int) -> None:
     words = [*COMMAND, "stdin:", "--channels", "a,b", "--rate", "10"]

@@ -109,6 +109,7 @@ def run(
     _tell(
         f"{summary.frames} samples, {summary.forecasts} forecasts sent, {summary.holds} of them hold"
         + (f"; nothing learnt from {summary.unlearnt}, {_BUSY[summary.hurried]}" if summary.unlearnt else "")
+        + (f"; {summary.dropped} dropped, because nobody took them" if summary.dropped else "")
         + _counted(summary.counts, summary.refused)
     )
     if summary.frames and not summary.rate:

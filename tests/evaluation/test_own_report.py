@@ -270,3 +270,12 @@ def test_a_report_of_recordings_of_other_lengths_and_rates(tmp_path):
         material = Material.read(store)
     (row,) = read(Report(material).tables["recordings"])
     assert (row["Unit"], float(row["Rate [Hz]"]), float(row["Used [s]"])) == ("mm", 10.0, len(about) / 10)
+
+
+def test_settings_are_shown_without_the_folders_of_files():
+    given = 'data = ["/home/Smith/1.csv"]\nlags = 5\n\n[rates]\n"/home/Smith/*" = 5.0\n"*" = 10.0\n\n[units]\n'
+    given += '"/home/Smith/b*.csv" = "mm"\nchest = "mm"\n\n[groups]\nliver = ["/home/Smith/liver/*"]\n'
+    shown = Experiment({"settings": given}).settings_text()
+    assert "Smith" not in shown
+    for kept in ('data = ["1.csv"]', "lags = 5", '"*" = 5.0', '"b*.csv" = "mm"', 'chest = "mm"', '["liver/*"]'):
+        assert kept in shown

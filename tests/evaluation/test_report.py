@@ -186,6 +186,7 @@ def test_large_experiments_show_less(tmp_path, monkeypatch, budget, coordinates,
     assert data["horizons"] == horizons
     assert len(unpack(shown["times"])) == samples
     assert bool(data["left_out"]) == (coordinates < 6)
+    assert ("Horizons that are not shown" in data["left_out"]) == (len(horizons) < 5)
     size = sum(len(packed["data"]) for trace in shown["traces"] for packed in trace["forecast"])
     assert size <= 1.01 * budget
 

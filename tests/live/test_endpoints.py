@@ -108,6 +108,8 @@ def test_whole_numbers_are_not_rounded(url: str, option: str) -> None:
         ("igtl://127.0.0.1?message=IMAGE", "message: expected TRANSFORM, POSITION or QTDATA"),
         ("igtl://127.0.0.1?suffix=ThirteenChars", "suffix: expected at most 12"),
         ("udp://127.0.0.1:5?listen", "expected the options token, allow, got 'listen'"),
+        (f"udp://127.0.0.1:5?token={TOKEN}", "expected neither token nor allow, because nobody connects"),
+        ("udp://127.0.0.1:5?allow=127.0.0.1", "expected neither token nor allow, because nobody connects"),
     ],
 )
 def test_wrong_urls_of_sinks(url: str, part: str) -> None:

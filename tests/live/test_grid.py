@@ -241,6 +241,14 @@ def test_wrong_shapes_and_frames_without_time_are_counted() -> None:
     assert grid.take(frame(1)).samples[0].kind == "seen"
 
 
+@pytest.mark.parametrize("rate", [1.0, 10.0, 100.0])
+def test_sequence_numbers_that_cannot_be_counts_are_dropped_at_any_rate(rate: float) -> None:
+    grid = Grid(1.0 / rate, "sequence")
+    frames = [replace(frame(i), device_time=None) for i in range(20)]
+    run(grid, frames)
+    assert grid.take(replace(frames[-1], sequence=2**40 + 5)).dropped == "untimed"
+
+
 def test_drifting_rate_is_followed() -> None:
     """A device that is 0.03 % faster than its nominal rate gives one sample per frame for hours."""
     grid = Grid(0.1, "device")

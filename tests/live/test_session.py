@@ -114,6 +114,24 @@ def test_torn_last_line_is_tolerated_and_told(tmp_path: Path, undisturbed: list[
     cut(session)
 
 
+def test_a_damaged_checkpoint_does_not_count_as_one_of_the_two_that_are_kept(tmp_path: Path) -> None:
+    session, pipeline, _ = begin(tmp_path)
+    for first in (0, 10):
+        forecasts(pipeline, FRAMES[first : first + 10], session)
+        session.checkpoint(pipeline)
+    cut(session)
+    (_, newest), _ = checkpoints(tmp_path)
+    newest.write_bytes(b"rubbish")
+    session, pipeline, _ = begin(tmp_path)
+    forecasts(pipeline, FRAMES[20:30], session)
+    session.checkpoint(pipeline)
+    assert [frames for frames, _ in checkpoints(tmp_path)] == [30, 20, 10]
+    forecasts(pipeline, FRAMES[30:40], session)
+    session.checkpoint(pipeline)
+    assert [frames for frames, _ in checkpoints(tmp_path)] == [40, 30, 20]
+    cut(session)
+
+
 def test_damaged_checkpoints_are_told_and_passed_over(tmp_path: Path, undisturbed: list[bytes]) -> None:
     session, pipeline, _ = begin(tmp_path)
     made = forecasts(pipeline, FRAMES[:90], session)

@@ -118,6 +118,20 @@ def test_a_body_that_begins_to_move_is_not_degraded_for_ever():
     assert np.mean(forecasts.status[600:] == Status.OK) > 0.95
 
 
+@pytest.mark.parametrize("size", [8.0, 50.0])
+@pytest.mark.parametrize("jitter", [1e-10, 1e-6, 1e-3, 0.1])
+def test_a_body_that_swings_after_a_rest_with_jitter_is_believed(jitter, size):
+    """It was held for ever, because all its motion was thousands of times as large as usual; and P lost its sign."""
+    t = np.arange(1200) / 10.0
+    noise = jitter * np.random.default_rng(0).normal(size=(1200, 1, 3))
+    x = size * np.sin(1.5 * np.maximum(t - 40.0, 0.0))[:, None, None] * np.array([1.0, 0.5, -0.3]) + noise
+    forecasts = Guarded(AdaptiveLinear(5), rate=10.0).run(x)
+    assert np.mean(forecasts.status[900:] == Status.OK) > 0.9
+    errors = np.linalg.norm(forecasts.positions[1000:1200] - x[1000:], axis=-1)
+    assert errors.max() < 0.02 * size + 10 * jitter
+    assert not any(re.search(r"\d{4,}\.\d times", reason) for reason in forecasts.reasons)
+
+
 @pytest.mark.parametrize("rate", [1.0, 10.0, 50.0])
 def test_a_channel_of_which_every_second_sample_is_lost_is_not_ok(rate):
     """Forecasts of the samples that are lost are never compared with the truth."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quatcast import DampedVelocity, Forecaster, Gate, Guarded, Ridge, Status, recommended
+from quatcast import AdaptiveLinear, DampedVelocity, Forecaster, Gate, Guarded, Ridge, Status, recommended
 from quatcast.data import simulated
 
 RATE, HORIZON = 10.0, 5
@@ -118,6 +118,16 @@ def test_a_velocity_is_not_learnt_from_rounding_errors_of_rest():
     last = np.linalg.norm(x[610:] - x[605:-HORIZON], axis=-1)
     assert error.max() < 3 * last.max()
     assert np.sqrt(np.mean(error[100:] ** 2)) < 0.5 * np.sqrt(np.mean(last[100:] ** 2))
+
+
+def test_noise_after_a_rest_is_never_believed():
+    """Neither in space nor along a line, where every eighth value agrees with the one before."""
+    rng = np.random.default_rng(2)
+    for direction in (np.ones(3), np.array([1.0, 0.0, 0.0])):
+        rest = 1e-3 * rng.normal(size=(400, 2, 3))
+        noise = rng.uniform(-1000.0, 1000.0, (2000, 2, 3 if direction.all() else 1)) * direction
+        forecasts = Guarded(AdaptiveLinear(5), rate=10.0).run(np.concatenate([rest, noise]))
+        assert (forecasts.status[440:] == Status.HOLD).all()
 
 
 def test_a_body_that_has_rested_is_not_degraded_for_minutes():

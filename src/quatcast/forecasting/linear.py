@@ -175,7 +175,11 @@ class AdaptiveLinear(OnlineForecaster):
         self._begin_regression()
         lam = 1.0 - 1.0 / self.memory
         column = (state.P @ phi[..., None])[..., 0]
-        root = np.sqrt(lam + np.sum(phi * column, axis=-1, keepdims=True))
+        total = lam + np.sum(phi * column, axis=-1, keepdims=True)
+        if not (total >= 0.5 * lam).all():
+            column = self._begin_again(phi, ~(total[:, 0] >= 0.5 * lam))
+            total = lam + np.sum(phi * column, axis=-1, keepdims=True)
+        root = np.sqrt(total)
         half = seen[:, None] * column / root
         k = half / root
         moved = target.reshape(len(phi), -1, state.shape[1])
@@ -193,6 +197,17 @@ class AdaptiveLinear(OnlineForecaster):
         keep[(gain >= limit) | ~seen] = 1.0
         P *= 1.0 / keep[:, None, None]
         state.P = P
+
+    def _begin_again(self, phi: Floats, broken: Bools) -> Floats:
+        """Begin anew with channels whose P has lost its sign by rounding, and return P φ.
+
+        That happens when motion becomes a hundred million times as large as before.
+        """
+        state = self.state
+        state.P = np.where(broken[:, None, None], 0.0, state.P)
+        state.weights = np.where(broken[:, None, None], 0.0, state.weights)
+        self._begin_regression()
+        return np.asarray((state.P @ phi[..., None])[..., 0])
 
     def _begin_regression(self) -> None:
         """Let P begin with the inverse penalty of channels that have begun to move."""

@@ -16,7 +16,7 @@ import numpy as np
 from quatcast.basics.typing import Floats
 from quatcast.checkpoint import State
 from quatcast.live.clock import DeviceClock
-from quatcast.live.clock_choice import next_base, used_instead
+from quatcast.live.clock_choice import LARGEST, next_base, used_instead
 from quatcast.live.clock_speed import TOO_FAST, Tempo, too_fast
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import Frame
@@ -233,7 +233,8 @@ class Grid(State):
             return frame.received
         time = frame.device_time
         if self.base == "sequence":
-            time = None if frame.sequence is None else frame.sequence * self.period
+            number = frame.sequence
+            time = None if number is None or number > LARGEST["sequence"] else number * self.period
         return time if time is not None and abs(time) <= MAX_TIME else None
 
     def local(self, time: float) -> float:

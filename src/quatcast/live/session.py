@@ -161,6 +161,7 @@ class Session:
         self, folder: Path, settings: LiveSettings, trouble: Callable[[str], None], rotate: int = ROTATE
     ) -> None:
         self.folder, self.settings, self.trouble = folder, settings, trouble
+        self._unreadable = set[Path]()
         folder.mkdir(parents=True, exist_ok=True)
         self.journal = Journal(folder, trouble, rotate)
         self._lock: int | None = _lock(folder)
@@ -215,6 +216,7 @@ class Session:
                 pipeline.restore(read(path))
                 return
             except (ValueError, OSError) as error:
+                self._unreadable.add(path)
                 recovery.refused += (str(error) if path.name in str(error) else f"{path}: {error}",)
 
     def _replay(self, pipeline: Pipeline, recovery: Recovery) -> list[bytes]:
@@ -321,7 +323,8 @@ class Session:
             if not is_session(self.folder):
                 self._write_description()
             snapshot.write(path)
-            for _, old in checkpoints(self.folder)[KEPT:]:
+            readable = [one for _, one in checkpoints(self.folder) if one not in self._unreadable]
+            for old in readable[KEPT:]:
                 old.unlink(missing_ok=True)
         except (OSError, ValueError) as error:
             return error

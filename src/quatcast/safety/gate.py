@@ -69,7 +69,8 @@ class Gate(Checkpointable):
     one another without repeating are accepted as a real shift once they last for `patience` seconds. A shift of more
     than 6r from the mean is absorbed in an *offset*: the position minus the offset continues where the channel was, so
     that whatever was learnt before remains valid, and a jump back takes the offset away again. A jump of more than
-    3000r is a fault and is accepted only after 15 s. A channel that has been seen for less than 5 s begins anew.
+    3000r is a fault and is accepted only after 15 s, longer if the samples do not all agree, as those of a body that
+    swings about its place of rest; the channel then begins anew, as does one that has been seen for less than 5 s.
 
     **Frozen and still.** A channel that has moved before and repeats its value exactly for 0.9 s is frozen; if three or
     more channels all repeat theirs, after 0.3 s; later if it has often rested for longer, see `Repeats`. A channel that
@@ -203,14 +204,15 @@ class Gate(Checkpointable):
         plausible = trusted & ((innovation <= place.bound) | (state.count < WARMUP) | unknown)
         if some(trusted & ~plausible):
             plausible |= trusted & (innovation <= place.widened(innovation, plausible))
-        shifted = self._accept(raw, trusted & ~plausible, plausible, place) | self._come_home(raw, trusted)
+        shifted, anew = self._accept(raw, trusted & ~plausible, plausible, place)
+        shifted |= self._come_home(raw, trusted)
         observed, plausible = plausible | shifted, plausible & ~shifted
         complete = every(observed)
         # A channel that is seen for the first time among others that were seen before begins where it was set to.
         shifts.arrive(raw - state.past[-1], observed & (state.count == 0) & (state.lost > 0))
         y = raw - shifts.offset if every(present) else np.where(present[:, None], raw - shifts.offset, 0.0)
 
-        anew = (shifted & place.early) | self._doubt_first(y, observed, place.bound)
+        anew |= self._doubt_first(y, observed, place.bound)
         # What the first change of a channel that has never moved was is not known until it is accepted.
         known = trusted & (state.count >= WARMUP) & (observed | (place.bound > 0))
         steady = plausible & known & (state.lost == 0) & (step.largest <= place.bound)
@@ -292,20 +294,20 @@ class Gate(Checkpointable):
         early = (state.count < EARLY * self._hz) | (state.power == 0)
         return Place(expected, bound, state.center, spread, early, state.repeats.count)
 
-    def _accept(self, x: Floats, doubted: Bools, plausible: Bools, place: Place) -> Bools:
-        """Return which doubted samples are accepted as a shift; a channel that is hardly known then begins anew."""
+    def _accept(self, x: Floats, doubted: Bools, plausible: Bools, place: Place) -> tuple[Bools, Bools]:
+        """Return which doubted samples are accepted as a shift, and which channels, hardly known, then begin anew."""
         state = self.state
         patience = max(3, round(self.patience * self._hz))
         state.shifts.remember(doubted & (state.lost >= patience - 1) & ~place.early, place.spread, LASTING * self._hz)
-        shifted, apart = state.shifts.accept(
+        shifted, anew, apart = state.shifts.accept(
             x, doubted, plausible, place, state.repeats.count, patience=patience, lasting=LASTING * self._hz
         )
         if not some(shifted):
-            return shifted
+            return shifted, anew
         # A channel that begins to move after a long rest has a tiny scale; it takes that of the doubted samples.
         state.scale = np.where(shifted, np.maximum(state.scale, apart), state.scale)
-        self._begin_anew(shifted & place.early)
-        return shifted
+        self._begin_anew(anew)
+        return shifted, anew
 
     def _come_home(self, x: Floats, trusted: Bools) -> Bools:
         """Return which channels are back where they were before a shift; their usual range is that of then."""

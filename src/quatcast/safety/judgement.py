@@ -196,6 +196,10 @@ class Judgement(State):
         self.since_outside = np.where(gated.outside, 0, self.since_outside + 1)
         if "shift" in gated.reasons or "start" in gated.reasons:
             self.since_shift = np.where(np.isin(gated.reasons, ("shift", "start")), 0, self.since_shift)
+            # What was usual at rest is not usual in motion.
+            anew = np.array(gated.reasons) == "start"
+            self.usual_surprise = np.where(anew, 0.0, self.usual_surprise)
+            self.surprise = np.where(anew, 0.0, self.surprise)
         self._expect(gated.innovation, accepted)
 
     def _expect(self, innovation: Floats, accepted: Bools) -> None:
@@ -255,10 +259,13 @@ class Judgement(State):
         doubts = self._reasons_to_doubt(gated, radius)
         return (Status.DEGRADED if doubts else Status.OK), doubts
 
+    def _is_usual(self) -> Bools:
+        """Return which channels have a usual radius; one that has rested so far had zeros, or rounding errors."""
+        return np.asarray(self.usual_radius > AT_REST * norm(self.high - self.low))
+
     def _follow_radius(self, radius: Floats) -> None:
         """Let the usual radius follow the radius of forecasts that can be used."""
-        # A channel that has rested so far had radii of zero, or of rounding errors: nothing is usual yet.
-        usual = np.where(self.usual_radius > AT_REST * norm(self.high - self.low), self.usual_radius, radius)
+        usual = np.where(self._is_usual(), self.usual_radius, radius)
         followed = usual + (np.minimum(radius, WIDE * usual) - usual) / (USUALLY * self.rate)
         self.usual_radius = np.where(np.isfinite(radius), followed, self.usual_radius)
 
@@ -306,7 +313,7 @@ class Judgement(State):
         return reasons
 
     def _reasons_to_doubt(self, gated: Gated, radius: Floats) -> list[Reason]:
-        wide = (radius > WIDE * self.usual_radius) & (self.usual_radius > 0)
+        wide = (radius > WIDE * self.usual_radius) & self._is_usual()
         self.wide = _count(self.wide, wide)
         gaps = self._reasons_of_gaps(gated) or self._reasons_of_losses()
         return [*gaps, *self._reasons_of_place(), *self._reasons_of_size(radius, wide)]

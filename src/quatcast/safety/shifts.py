@@ -27,7 +27,8 @@ CHANGES = 3
 RANGE = 3.0
 """Distance from the mean, in root-mean-square distances, up to which a channel is where it was before a shift."""
 RETURNING = 0.25
-"""How much a sample within the usual range counts against one far outside it."""
+"""How much a sample within the usual range counts against one far outside it, and one that does not agree with the last
+implausible one against one that does."""
 
 
 class Place(NamedTuple):
@@ -90,6 +91,9 @@ class Shifts(State):
         The last implausible sample.
     agreeing
         Number of implausible samples in a row that agree with each other.
+    insisting
+        Number of implausible samples that agreed with the one before, less a quarter of those that did not, and less
+        the plausible ones: a body that swings about its place of rest does not agree all the time.
     offset, home
         How far the channel has been shifted, and how far when it was where it belongs: not zero if its first samples
         were elsewhere.
@@ -117,6 +121,7 @@ class Shifts(State):
 
     doubtful: Floats
     agreeing: Counts
+    insisting: Floats
     offset: Floats
     home: Floats
     center: Floats
@@ -131,7 +136,10 @@ class Shifts(State):
     def begin(cls, shape: tuple[int, int]) -> Shifts:
         """Return the initial state for samples of a shape (channels, dimensions)."""
         counts, numbers, points = np.zeros(shape[0], dtype=np.int64), np.zeros(shape[0]), np.zeros(shape)
-        return cls(points, counts, points, points, points, numbers, counts, counts, numbers, numbers, numbers + np.inf)
+        return cls(
+            *(points, counts, numbers, points, points, points, numbers, counts, counts),
+            *(numbers, numbers, numbers + np.inf),
+        )
 
     def end(self, x: Floats, trusted: Bools, place: Place) -> Bools:
         """Take the offset away from channels that are back where they were before, and return which these are."""
@@ -165,20 +173,21 @@ class Shifts(State):
         *,
         patience: float,
         lasting: float,
-    ) -> tuple[Bools, Floats]:
-        """Return which doubted samples are accepted as a shift, and how far each sample is from the doubted one before.
+    ) -> tuple[Bools, Bools, Floats]:
+        """Return which doubted samples are accepted as a shift, which channels begin anew there, and steps.
 
         Samples agree if each is close to the one before, relative to the bound or to the jump, without repeating it;
         missing samples in between do not count. A channel that has never moved may repeat its value at another place
         for long, unless all coordinates are the same number. A jump to a new place is absorbed in the offset, so that
         nothing that was learnt at the old place is affected. `repeats` is the number of samples in a row, up to this
-        one, that repeated one value exactly; `patience` and `lasting` are in samples. The distance is limited to a
-        share of the jump.
+        one, that repeated one value exactly; `patience` and `lasting` are in samples. A step is the distance from the
+        doubted sample before, limited to a share of the jump.
         """
         if not some(doubted):
-            if self.agreeing.any():
+            if self.agreeing.any() or self.insisting.any():
                 self.agreeing = np.where(plausible, 0, self.agreeing)
-            return np.zeros_like(doubted), np.zeros(len(doubted))
+                self.insisting = np.where(plausible, np.maximum(self.insisting - 1.0, 0.0), self.insisting)
+            return np.zeros_like(doubted), np.zeros_like(doubted), np.zeros(len(doubted))
         distance = x - self.offset - place.center
         apart, jump = norm(x - self.doubtful), norm(distance)
         r, early = place.spread, place.early
@@ -189,11 +198,16 @@ class Shifts(State):
         repeated = ((x == self.doubtful) & (np.abs(distance) > 0.5 * jump[:, None])).any(axis=-1)
         repeated = np.where(early, place.repeats > 0, repeated)
         agreeing = np.where(doubted & repeated, np.minimum(self.agreeing, agreeing), agreeing)
+        counted = np.where(agree & ~repeated, 1.0, -RETURNING)
+        insisting = self.insisting + np.where(doubted, counted, np.where(plausible, -1.0, 0.0))
         # At a coarse resolution most of the first samples repeat the one before.
         needed = np.where(early | (jump <= FAULT * r), np.where(r > 0, patience, CHANGES), lasting)
         # What has never moved and is put elsewhere rests there too. Values for "lost" are one number mostly.
         rests = (r == 0) & (repeats >= lasting) & (x != x[:, :1]).any(axis=-1)
-        shifted = doubted & ((agreeing >= needed) | rests)
+        swings = doubted & (insisting >= lasting)
+        shifted = doubted & ((agreeing >= needed) | rests | swings)
+        self.insisting = np.where(shifted, 0.0, np.maximum(insisting, 0.0))
+        early = early | swings
         self.agreeing = np.where(plausible | shifted, 0, agreeing)
         self.doubtful = np.where(doubted[:, None], x, self.doubtful)
         far = shifted & ~early & (jump > AWAY * r)
@@ -204,7 +218,7 @@ class Shifts(State):
         self.offset = np.where(far[:, None], x - place.expected, self.offset)
         self.offset = np.where(home[:, None], self.home, self.offset)
         self.arrive(x - place.expected, shifted & early)
-        return shifted, np.minimum(0.5 * apart, CLOSE * jump)
+        return shifted, shifted & early, np.minimum(0.5 * apart, CLOSE * jump)
 
     def remember(self, doubted: Bools, spread: Floats, lasting: float) -> None:
         """Remember the root-mean-square distances of some channels for `lasting` samples after implausible ones.

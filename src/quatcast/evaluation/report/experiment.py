@@ -54,15 +54,21 @@ class Experiment:
         return tomllib.loads(self.meta.get("settings", ""))
 
     def settings_text(self) -> str:
-        """Return the settings as TOML text, with files but without the folders that they are in."""
-        lines, in_groups = [], False
+        """Return the settings as TOML text, with files but without the folders that they are in.
+
+        A group may consist of a folder, whose name is then shown.
+        """
+        lines, table = [], ""
         for line in self.meta.get("settings", "").splitlines():
-            in_groups = line == "[groups]" if line.startswith("[") else in_groups
+            table = line if line.startswith("[") else table
             key, equals, value = line.partition(" = ")
-            if equals and value.startswith("[") and (key == "data" or in_groups):
-                keep = 2 if in_groups else 1
+            if equals and value.startswith("[") and (key == "data" or table == "[groups]"):
+                keep = 2 if table == "[groups]" else 1
                 shown = ["/".join(PurePath(word).parts[-keep:]) for word in json.loads(value)]
                 line = f"{key} = {json.dumps(shown, ensure_ascii=False)}"
+            elif table in ("[rates]", "[units]") and key.startswith('"'):
+                pattern, end = json.JSONDecoder().raw_decode(line)
+                line = json.dumps(PurePath(pattern).name, ensure_ascii=False) + line[end:]
             lines.append(line)
         return "\n".join(lines)
 

@@ -37,13 +37,15 @@ class Extent(NamedTuple):
     horizons: tuple[float, ...]
     samples: int | None = None
 
-    def words(self) -> str:
-        """Return what is left out, as sentences."""
+    def words(self, horizons: Sequence[float]) -> str:
+        """Return what is left out of traces of some horizons, as sentences."""
         found = []
         if self.axes != "all":
             found.append(
                 f"To limit the size of this file, only the coordinate of each {self.axes} that moves most is shown."
             )
+        if hidden := [f"{horizon:g}" for horizon in horizons if horizon not in self.horizons]:
+            found.append(f"Horizons that are not shown: {', '.join(hidden)} s.")
         if self.samples is not None:
             found.append(f"Of each recording the first {self.samples:,} samples are shown.")
         return " ".join(found)
@@ -102,7 +104,7 @@ def data(
         "labels": sorted({trace.labels for trace in shown}),
         "horizons": list(extent.horizons),
         "horizon": main,
-        "left_out": extent.words(),
+        "left_out": extent.words(horizons),
     }
 
 

@@ -206,7 +206,10 @@ def _source(parts: SplitResult, stream: str) -> UdpSource:
 
 
 def _sink(parts: SplitResult, stream: str) -> UdpSink:
-    return UdpSink(parse_endpoint(parts, listen=False))
+    endpoint = parse_endpoint(parts, listen=False)
+    if endpoint.token or endpoint.allow:
+        raise ValueError(f"{endpoint}: expected neither token nor allow, because nobody connects to a sink over UDP")
+    return UdpSink(endpoint)
 
 
 register_transport("udp", _source, _sink)

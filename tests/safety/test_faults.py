@@ -91,6 +91,14 @@ def test_recovers_from_any_burst(warm, truth, clean, name, scope):
         assert not (wrong & believed).any()
 
 
+def test_the_end_of_a_fault_that_was_accepted_is_recognised(warm, truth, clean):
+    """A value for "lost" with noise agrees with itself for 20 s and is believed then; the way back ends it at once."""
+    errors, _, status, _ = follow(warm, with_burst(truth, "9999 with noise", SCOPES[0], BEFORE, 200), truth, 300)
+    assert Status.OK in status[160:200]
+    late, usual = (np.sqrt(np.mean(e[210:400] ** 2)) for e in (errors, clean[0]))
+    assert late <= 1.5 * usual
+
+
 def test_a_return_that_is_plausible_all_along_ends_a_shift(truth):
     """Motion that is 25 times as large passes through its usual range; nothing jumps when it becomes usual again."""
     gate = Gate(float(RATE))

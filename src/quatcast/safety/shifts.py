@@ -204,7 +204,8 @@ class Shifts(State):
         needed = np.where(early | (jump <= FAULT * r), np.where(r > 0, patience, CHANGES), lasting)
         # What has never moved and is put elsewhere rests there too. Values for "lost" are one number mostly.
         rests = (r == 0) & (repeats >= lasting) & (x != x[:, :1]).any(axis=-1)
-        swings = doubted & (insisting >= lasting)
+        # Samples that agree all the time are a shift, which may be a fault and end.
+        swings = doubted & (insisting >= lasting) & (2 * agreeing < lasting)
         shifted = doubted & ((agreeing >= needed) | rests | swings)
         self.insisting = np.where(shifted, 0.0, np.maximum(insisting, 0.0))
         early = early | swings

@@ -49,8 +49,11 @@ PIECE = 5000
 """Updates per piece."""
 EPISODE = 150
 """Largest number of samples of an episode."""
-EXCESS, PROCESS_GROWTH = 0.01, 30e6
-"""Share by which a state may exceed that after clean motion, and bytes by which a process may grow in half a piece."""
+EXCESS, SHARED = 0.01, 20e3
+"""Share and bytes by which a state may exceed that after clean motion: a pickle stores arrays only once that several
+attributes share before anything happens."""
+PROCESS_GROWTH = 30e6
+"""Bytes by which a process may grow in half a piece."""
 FILLED, WATCHED = 1500, 100
 """Updates with clean motion until all memories are full, and further ones that the largest state is taken from."""
 CHANNELS = range(2, 6)
@@ -258,9 +261,10 @@ def fuzz(piece: int, updates: int, full: dict[tuple[str, int], int]) -> dict[str
         if not memory and done >= updates / 2:
             memory = float(process.memory_info().rss)
         largest = max(largest, size(forecaster))
-    grown, excess = float(process.memory_info().rss) - memory, largest / full[name, channels] - 1
+    grown, usual = float(process.memory_info().rss) - memory, full[name, channels]
+    excess = float(largest - usual)
     # A short piece ends before the process has allocated what it needs.
-    counts["memory grew"] += excess > EXCESS or (grown > PROCESS_GROWTH and updates >= 2 * FILLED)
+    counts["memory grew"] += excess > EXCESS * usual + SHARED or (grown > PROCESS_GROWTH and updates >= 2 * FILLED)
     return {
         "forecaster": name,
         "updates": done,
@@ -284,9 +288,9 @@ def show(pieces: dict[str, dict[str, Any]]) -> bool:
             counts.update(piece["counts"])
         every = counts
         grown = max((piece["grown"] for piece in own), default=0.0)
-        excess = max((piece["excess"] for piece in own), default=0.0)
+        excess = max((piece["excess"] for piece in own), default=0.0) / 1e3
         cells = [name, sum(piece["updates"] for piece in own), *(counts[key] for key in [*labels, "refused", *FAULTS])]
-        print(f"| {' | '.join(map(str, cells))} | {excess:+.1%} | {grown / 1e6:.1f} MB |")
+        print(f"| {' | '.join(map(str, cells))} | {excess:.1f} kB | {grown / 1e6:.1f} MB |")
     return not any(every[fault] for fault in FAULTS)
 
 

@@ -165,8 +165,9 @@ def show(outcomes: list[Outcome], kinds: list[str]) -> None:
         print(f"| {' | '.join([kind, *figures, *counts, *rates.cells()])} |")
     print(f"\nAll bursts: {HEAD[0]}: {every.cells()[0]}; {HEAD[1]}: {every.cells()[1]}.")
     good = [o.rmse <= RMSE_LIMIT and o.radius <= RADIUS_LIMIT for o in outcomes]
-    print(f"\nWithin the aim: {sum(good)} of {len(good)} bursts. The worst three:")
-    for o in sorted(outcomes, key=lambda o: -max(o.rmse / RMSE_LIMIT, o.radius / RADIUS_LIMIT))[:3]:
+    count = max(3, len(good) - sum(good))
+    print(f"\nWithin the aim: {sum(good)} of {len(good)} bursts. The worst {count}:")
+    for o in sorted(outcomes, key=lambda o: -max(o.rmse / RMSE_LIMIT, o.radius / RADIUS_LIMIT))[:count]:
         print(f"- {o.burst}, {o.scope}, {o.recording}: RMSE {o.rmse:.3f}, radius {o.radius:.2f}")
 
 

@@ -316,3 +316,18 @@ def test_bare_learners_and_forecasters_refuse_numbers_that_would_overflow(truth,
         forecaster.update(np.full((1, 3), value))
     with pytest.raises(ValueError, match=r"u: expected finite values below 1e\+50"):
         Ridge().update([value], [1.0])
+
+
+def test_learns_again_soon_after_a_ramp_although_the_radius_is_still_wide(truth):
+    """A radius remembers the errors of a ramp for longer than they last."""
+    guarded, start = make(), 600
+    shown = with_burst(truth, "ramp of 50 mm/s", "all channels", start, BURST)
+    wide, paused = [], []
+    for row in shown[: start + BURST + 200]:
+        guarded.update(row)
+        wide.append((guarded.state.tracks[0].judgement.wide > 0).any())
+        paused.append(guarded.state.pause > 0)
+    end = start + BURST
+    assert np.mean(paused[start:end]) > 0.8
+    assert all(wide[end + 80 : end + 120])
+    assert not any(paused[end + 80 :])

@@ -388,7 +388,7 @@ class Guarded(OnlineForecaster):
         pause = max(0, state.pause - 1)
         if "shift" in gated.reasons:
             pause = round(PAUSE * self.rate)
-        elif some(state.doubt > UNRELIABLE) or (judgement.ready and (some(gated.outside) or some(judgement.wide > 0))):
+        elif some(state.doubt > UNRELIABLE) or (judgement.ready and some(gated.outside)) or judgement.astray:
             pause = max(pause, round(RECENT * self.rate))
         state.pause = pause
         return pause

@@ -39,6 +39,8 @@ UNEXPECTED = (3.0, 4.0)
 """Ratio of this mean to the usual one below which motion is as usual again, and above which it is not."""
 WIDE = 10.0
 """Ratio of the radius to its usual size above which a forecast is degraded."""
+LARGE = 5.0
+"""Mean error of the last seconds, in usual radii, up to which a fault that has widened the radius is over."""
 AT_REST = 1e-3
 """Usual radius, in diagonals of the box of positions seen, up to which a channel has rested so far."""
 USUALLY = 60.0
@@ -73,6 +75,8 @@ class Judgement(State):
         which the usual accuracy can be expected.
     excess
         Mean of recent errors, in units of their radii.
+    size
+        Mean of the errors of the last seconds, in units of the usual radius.
     surprise, usual_surprise
         Means of recent and of usual one-step errors.
     usual_radius
@@ -106,6 +110,7 @@ class Judgement(State):
     needed: int
     warmup: int
     excess: Floats
+    size: Floats
     surprise: Floats
     usual_surprise: Floats
     usual_radius: Floats
@@ -145,6 +150,7 @@ class Judgement(State):
             needed,
             warmup,
             excess=zeros,
+            size=zeros,
             surprise=zeros,
             usual_surprise=zeros,
             usual_radius=np.full(channels, np.nan),
@@ -170,6 +176,14 @@ class Judgement(State):
         """Number of replaced samples in a row that do not degrade the forecast, at least one."""
         return max(1.0, min(ABSORBED * self.rate, PART * self.delay))
 
+    @property
+    def astray(self) -> bool:
+        """Whether the errors of a channel are so large that what it shows may be a fault.
+
+        The radius alone does not tell: it remembers the errors of a fault long after its end.
+        """
+        return self.ready and some((self.wide > 0) & (self.size > LARGE))
+
     # What a sample tells.
 
     def take_errors(self, errors: Floats, radii: Floats) -> None:
@@ -179,6 +193,9 @@ class Judgement(State):
         followed = self.excess + min(1.0, 1.0 / (LATELY * self.rate)) * (ratio - self.excess)
         self.excess = np.where(np.isnan(ratio), self.excess, followed)
         self.worse = _above(self.worse, self.excess, WORSE)
+        size = np.minimum(errors / self.usual_radius, CLIP)
+        followed = self.size + min(1.0, 1.0 / (RECENT * self.rate)) * (size - self.size)
+        self.size = np.where(np.isnan(size), self.size, followed)
 
     def take_sample(self, gated: Gated, continued: Floats) -> None:
         """Take in a sample as the gate has judged it, and its positions without offsets."""

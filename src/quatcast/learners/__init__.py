@@ -6,8 +6,9 @@ adaptive filters are trained with.
 
 from quatcast.learners.base import Learner, LearnerState, StackedStep, Step
 from quatcast.learners.gated import GRU, QGRU
+from quatcast.learners.kernel_ridge import KernelRidge
 from quatcast.learners.lms import CLMS, LMS, QLMS
-from quatcast.learners.memory import KernelRidge, LocalAverage
+from quatcast.learners.local_average import LocalAverage
 from quatcast.learners.persistence import Persistence
 from quatcast.learners.qelm import QELM
 from quatcast.learners.recurrent import QRNN, RNN, ComplexRNN

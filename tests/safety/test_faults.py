@@ -331,3 +331,17 @@ def test_learns_again_soon_after_a_ramp_although_the_radius_is_still_wide(truth)
     assert np.mean(paused[start:end]) > 0.8
     assert all(wide[end + 80 : end + 120])
     assert not any(paused[end + 80 :])
+
+
+def test_learns_from_the_other_channels_although_one_has_gone_astray_and_is_lost(truth):
+    """A marker that slips away and is never seen again has no errors any more that could become smaller."""
+    guarded, start = make(), 600
+    shown = with_burst(truth, "ramp of 50 mm/s", "one channel", start, BURST)
+    shown[start + 40 :, -1] = np.nan
+    paused = []
+    for row in shown[: start + 280]:
+        guarded.update(row)
+        paused.append(guarded.state.pause > 0)
+    assert all(paused[start + 40 : start + 100])
+    # Where it was filled in becomes its usual place after 15 s.
+    assert not any(paused[start + 230 :])

@@ -388,7 +388,12 @@ class Guarded(OnlineForecaster):
         pause = max(0, state.pause - 1)
         if "shift" in gated.reasons:
             pause = round(PAUSE * self.rate)
-        elif some(state.doubt > UNRELIABLE) or (judgement.ready and some(gated.outside)) or judgement.astray:
+        elif (
+            some(state.doubt > UNRELIABLE)
+            or (judgement.ready and some(gated.outside))
+            # A channel that has been lost for longer than inputs reach back no longer shows what may be a fault.
+            or some(judgement.astray & (gated.lost < PAUSE * self.rate))
+        ):
             pause = max(pause, round(RECENT * self.rate))
         state.pause = pause
         return pause

@@ -177,12 +177,12 @@ class Judgement(State):
         return max(1.0, min(ABSORBED * self.rate, PART * self.delay))
 
     @property
-    def astray(self) -> bool:
-        """Whether the errors of a channel are so large that what it shows may be a fault.
+    def astray(self) -> Bools:
+        """Which channels have errors so large that what they show may be a fault.
 
         The radius alone does not tell: it remembers the errors of a fault long after its end.
         """
-        return self.ready and some((self.wide > 0) & (self.size > LARGE))
+        return np.asarray(self.ready & (self.wide > 0) & (self.size > LARGE))
 
     # What a sample tells.
 

@@ -202,6 +202,16 @@ def test_machine_that_cannot_keep_up_forecasts_instead_of_learning(
     assert np.array_equal(mine.position, theirs.position)
 
 
+@pytest.mark.parametrize("later", [7200.0, 0.0], ids=["step of the clock", "none"])
+def test_a_machine_that_is_busy_is_not_told_that_samples_come_too_fast(
+    later: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Service, "_is_behind", lambda self, one: True)
+    frames = [replace(frame(i), device_time=i / 10 + later * (i >= 20)) for i in range(40)]
+    summary, _ = serve(Given(frames, realtime=False))
+    assert (summary.unlearnt >= 40, summary.hurried) == (True, False)
+
+
 def test_samples_that_have_waited_are_not_learnt_from() -> None:
     class Old(Given):
         async def frames(self) -> AsyncIterator[Frame]:

@@ -113,7 +113,7 @@ class Service:
         self._saved = time.monotonic()
         self._stream = pipeline.settings.stream
         self._counters = Counters(self.metrics, self._stream)
-        self._first: Frame | None = None
+        self._first: tuple[int, float] | None = None
 
     def stop(self) -> None:
         """Finish the sample that is being taken, then end; safe to call from a signal handler of the loop."""
@@ -238,9 +238,9 @@ class Service:
 
     async def _take(self, frame: Frame) -> None:
         """Journal a frame, forecast from the samples that it completes, and learn."""
-        self._first = self._first or frame
         self._heard_at, self._virtual = time.monotonic(), frame.received
         number = self.pipeline.frames + 1
+        self._first = self._first or (number, frame.received)
         if self.session is not None:
             self.session.record_frame(frame, number)
         measured, beginnings = self.pipeline.measured, self.pipeline.beginnings
@@ -292,7 +292,8 @@ class Service:
             self._learn(limit)
         else:
             self.unlearnt += 1
-            self._hurried = is_hurried(self._first, frame)
+            first, began = self._first or (number, frame.received)
+            self._hurried = is_hurried(number - first + 1, self.pipeline.period, frame.received - began)
             self.metrics.count("samples_unlearnt", stream=self._stream)
         if self.session is not None:
             self.session.record_forecast(answer, number, limit, late=late, unsent=not send, unlearnt=not learnt)

@@ -212,6 +212,34 @@ def test_a_machine_that_is_busy_is_not_told_that_samples_come_too_fast(
     assert (summary.unlearnt >= 40, summary.hurried) == (True, False)
 
 
+@pytest.mark.parametrize(
+    ("kind", "other", "words"),
+    [
+        ("names", {"names": ("chest", "upper", "lower")}, "channels chest, upper, lower, expected lower, upper, chest"),
+        ("unit", {"unit": "m"}, "samples are in m, expected mm"),
+    ],
+)
+def test_samples_with_other_labels_than_before_are_refused(
+    kind: str, other: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Receivers would take the markers for each other, or metres for millimetres."""
+    monkeypatch.setattr(Pipeline, "settled", property(lambda self: self.frames >= 20))
+    frames = [replace(frame(i), **other) if i >= 30 else frame(i) for i in range(40)]
+    frames += [replace(frame(i), names=(), unit="") for i in range(40, 45)]
+    session = Session(tmp_path, SETTINGS, print)
+    service = Service(Pipeline(SETTINGS, build_cheap), Given(frames, realtime=False), session=session)
+    summary = asyncio.run(service.run())
+    assert (summary.frames, summary.refused) == (35, {kind: 10})
+    (event,) = [one["text"] for one in read_journal(tmp_path) if one.get("kind") == "refused"]
+    assert words in event
+    assert replay_session(tmp_path, build_cheap).different == []
+    session = Session(tmp_path, SETTINGS, print)
+    service = Service(Pipeline(SETTINGS, build_cheap), Given(frames[30:40], realtime=False), session=session)
+    assert asyncio.run(service.run()).refused == {kind: 10}, "after a restart as well"
+    named = replace(SETTINGS, names=("a", "b", "c"), unit="cm")
+    assert serve(Given(frames, realtime=False), named)[0].refused == {}
+
+
 def test_samples_that_have_waited_are_not_learnt_from() -> None:
     class Old(Given):
         async def frames(self) -> AsyncIterator[Frame]:

@@ -20,12 +20,13 @@ from typing import Any
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.grid import GridSample
+from quatcast.live.labels import Labels
 from quatcast.live.latency import OVERDUE, Garbage, Readiness
 from quatcast.live.learning import TURN, Pace, Turns, is_hurried
 from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.session import Session
-from quatcast.live.shapes import fitted
+from quatcast.live.shapes import expected, fitted
 from quatcast.live.silence import HOLD, Unusable, hold_after
 from quatcast.live.tasks import run_with_helpers
 from quatcast.live.totals import Counters, Summary
@@ -106,6 +107,7 @@ class Service:
         self._reader: asyncio.Task[None] | None = None
         self._coming: asyncio.Task[Frame | None] | None = None
         self._pace, self._garbage, self._unusable = Pace(), Garbage(), Unusable()
+        self._labels = Labels(pipeline.settings)
         self._readiness = Readiness(pipeline.get_ready)
         self._heard = self._heard_at = self._virtual = 0.0
         self._silent = self._hurried = False
@@ -160,8 +162,7 @@ class Service:
     def _all_refused(self) -> dict[str, int]:
         """Return how many messages the source and the service refused, by kind."""
         # A copy: a thread of the source may add a kind meanwhile.
-        refused = dict(self.source.refused)
-        return refused | {"coordinates": unfit} if (unfit := self._unusable.refused) else refused
+        return dict(self.source.refused) | self._unusable.refused
 
     def _recover(self) -> None:
         """Continue the session where it was."""
@@ -172,6 +173,7 @@ class Service:
             self.tell("recovery", words)
         if recovery.last is not None:
             self.source.resume(recovery.last)
+            self._labels.follow(recovery.last)
         if recovery.replayed:
             # The next recovery need not repeat this one.
             self._saved = -math.inf
@@ -225,12 +227,25 @@ class Service:
                 self._coming.cancel()
 
     def _fitted(self, frame: Frame) -> Frame | None:
-        """Refuse a frame with a number of coordinates that the space does not have, and say so once."""
+        """Refuse a frame that does not fit the space, or is labelled otherwise than those before, and say so once."""
         space = self.pipeline.settings.space
         fit = fitted(frame, space)
-        if fit is None and (news := self._unusable.refuse(frame, space)):
-            self.tell("refused", news)
+        if fit is None:
+            self._refuse("coordinates", expected(space, frame.values.shape[1]))
+            return None
+        if self.pipeline.settled:
+            if fit.values.shape != self.pipeline.shape:
+                return fit  # the grid drops it
+            kind, why = self._labels.contradiction(fit)
+            if kind:
+                self._refuse(kind, why)
+                return None
+        self._labels.follow(fit)
         return fit
+
+    def _refuse(self, kind: str, why: str) -> None:
+        if news := self._unusable.refuse(kind, why):
+            self.tell("refused", news)
 
     def now(self) -> float:
         """Return the time; if the source is not in real time, that of the newest frame plus the time since then."""

@@ -181,6 +181,16 @@ def test_latency_to_act_counts_as_lateness_and_sets_the_horizon() -> None:
     assert {one.status for one in sent} == {"hold"}
 
 
+def test_horizons_for_which_a_forecast_is_late_are_holds() -> None:
+    settings = LiveSettings(stream="chest", horizon=(5.0, 0.1, 10.0), rate=10.0, act_latency=0.2)
+    kept = Kept()
+    service = Service(Pipeline(settings), Given([frame(i) for i in range(3)]), [kept])
+    asyncio.run(service.run())
+    assert [(one.status, [point.status for point in one.path]) for one in kept.sent] == [
+        ("warming up", ["hold", "warming up"])
+    ] * 3
+
+
 def test_machine_that_cannot_keep_up_forecasts_instead_of_learning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

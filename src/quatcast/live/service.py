@@ -293,10 +293,7 @@ class Service:
         answer = self.pipeline.to_frame(forecast, sample, self.now())
         late = False
         if send:
-            late = self._is_late(answer)
-            if late:
-                by = answer.sent_time + self.pipeline.settings.act_latency - answer.target_time
-                answer = replace(answer, status=HOLD, reason=f"late by {by:.3g} s")
+            answer, late = self._hold_if_late(answer)
             self._send(answer)
             self._last = answer
             self.metrics.observe("latency", answer.sent_time - frame.received, stream=self._stream)
@@ -340,9 +337,20 @@ class Service:
         limit = max(BEHIND_PERIODS * self.pipeline.period, BEHIND)
         return self.source.realtime and now() - frame.received > limit
 
-    def _is_late(self, answer: ForecastFrame) -> bool:
-        """Return whether a forecast leaves too late to act on it."""
-        return self.source.realtime and answer.sent_time + self.pipeline.settings.act_latency > answer.target_time
+    def _is_late(self, answer: ForecastFrame, target: float) -> bool:
+        """Return whether a forecast leaves too late to act on what it says of a time."""
+        return self.source.realtime and answer.sent_time + self.pipeline.settings.act_latency > target
+
+    def _hold_if_late(self, answer: ForecastFrame) -> tuple[ForecastFrame, bool]:
+        """Return a forecast, as hold at the horizons for which it is late, and whether it is late at the first one."""
+        late = self._is_late(answer, answer.target_time)
+        if late:
+            by = answer.sent_time + self.pipeline.settings.act_latency - answer.target_time
+            answer = replace(answer, status=HOLD, reason=f"late by {by:.3g} s")
+        if any(self._is_late(answer, one.target_time) for one in answer.path):
+            path = (replace(one, status=HOLD) if self._is_late(answer, one.target_time) else one for one in answer.path)
+            answer = replace(answer, path=tuple(path))
+        return answer, late
 
     def _send(self, answer: ForecastFrame) -> None:
         for sink in self.sinks:

@@ -75,3 +75,11 @@ def test_how_long_detection_takes() -> None:
     assert not enough([0.0, 3.0])
     assert enough([i / 10 for i in range(21)])
     assert enough([0.0] * 400)
+
+
+def test_messages_that_were_held_up_do_not_show_the_rate() -> None:
+    """The network stops after the first of 20 messages per second for 1.5 s."""
+    arrivals = [max(i / 20, 1.5 + i * 4e-5) if i else 0.0 for i in range(100)]
+    needed = next(n for n in range(1, 100) if enough(arrivals[:n]))
+    assert arrivals[needed] < 4.0
+    assert detect_rate(arrivals[:needed]) == 20.0

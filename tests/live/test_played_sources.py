@@ -5,6 +5,9 @@ import gc
 import io
 import logging
 import os
+import signal
+import subprocess
+import sys
 import threading
 import warnings
 from dataclasses import replace
@@ -90,7 +93,15 @@ class Piped:
     """Standard input with given content."""
 
     def __init__(self, content: bytes) -> None:
-        self.buffer = io.BytesIO(content)
+        self._end, writing = os.pipe()
+        os.write(writing, content)
+        os.close(writing)
+
+    def fileno(self) -> int:
+        return self._end
+
+    def __del__(self) -> None:
+        os.close(self._end)
 
 
 LINES = b"".join(b"%.1f,1,2,%d\n" % (i / 10, i % 7) for i in range(60))
@@ -140,6 +151,18 @@ def test_standard_input_continues_after_the_last_sample(
     capsys.readouterr()
     assert live(b"".join(content.splitlines(keepends=True)[:20]), "parts") == 2
     assert "the recording does not hold the last sample of the session" in capsys.readouterr().err
+
+
+def test_a_signal_ends_a_service_that_waits_for_standard_input() -> None:
+    command = [sys.executable, "-m", "quatcast", "live", "stdin:"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            assert process.stderr.readline().startswith("Waiting for samples")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0  # its input is still open
+        finally:
+            process.kill()
 
 
 def test_lines_without_times_need_a_rate_if_they_are_not_real_time() -> None:

@@ -181,6 +181,16 @@ def test_latency_to_act_counts_as_lateness_and_sets_the_horizon() -> None:
     assert {one.status for one in sent} == {"hold"}
 
 
+def test_horizons_for_which_a_forecast_is_late_are_holds() -> None:
+    settings = LiveSettings(stream="chest", horizon=(5.0, 0.1, 10.0), rate=10.0, act_latency=0.2)
+    kept = Kept()
+    service = Service(Pipeline(settings), Given([frame(i) for i in range(3)]), [kept])
+    asyncio.run(service.run())
+    assert [(one.status, [point.status for point in one.path]) for one in kept.sent] == [
+        ("warming up", ["hold", "warming up"])
+    ] * 3
+
+
 def test_machine_that_cannot_keep_up_forecasts_instead_of_learning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +210,44 @@ def test_machine_that_cannot_keep_up_forecasts_instead_of_learning(
     mine, theirs = (one.forecaster.forecast(POSITIONS[100]) for one in (service.pipeline, pipeline))
     assert np.isfinite(mine.position).all()
     assert np.array_equal(mine.position, theirs.position)
+
+
+@pytest.mark.parametrize("later", [7200.0, 0.0], ids=["step of the clock", "none"])
+def test_a_machine_that_is_busy_is_not_told_that_samples_come_too_fast(
+    later: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Service, "_is_behind", lambda self, one: True)
+    frames = [replace(frame(i), device_time=i / 10 + later * (i >= 20)) for i in range(40)]
+    summary, _ = serve(Given(frames, realtime=False))
+    assert (summary.unlearnt >= 40, summary.hurried) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "words"),
+    [
+        ("names", {"names": ("chest", "upper", "lower")}, "channels chest, upper, lower, expected lower, upper, chest"),
+        ("unit", {"unit": "m"}, "samples are in m, expected mm"),
+    ],
+)
+def test_samples_with_other_labels_than_before_are_refused(
+    kind: str, other: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Receivers would take the markers for each other, or metres for millimetres."""
+    monkeypatch.setattr(Pipeline, "settled", property(lambda self: self.frames >= 20))
+    frames = [replace(frame(i), **other) if i >= 30 else frame(i) for i in range(40)]
+    frames += [replace(frame(i), names=(), unit="") for i in range(40, 45)]
+    session = Session(tmp_path, SETTINGS, print)
+    service = Service(Pipeline(SETTINGS, build_cheap), Given(frames, realtime=False), session=session)
+    summary = asyncio.run(service.run())
+    assert (summary.frames, summary.refused) == (35, {kind: 10})
+    (event,) = [one["text"] for one in read_journal(tmp_path) if one.get("kind") == "refused"]
+    assert words in event
+    assert replay_session(tmp_path, build_cheap).different == []
+    session = Session(tmp_path, SETTINGS, print)
+    service = Service(Pipeline(SETTINGS, build_cheap), Given(frames[30:40], realtime=False), session=session)
+    assert asyncio.run(service.run()).refused == {kind: 10}, "after a restart as well"
+    named = replace(SETTINGS, names=("a", "b", "c"), unit="cm")
+    assert serve(Given(frames, realtime=False), named)[0].refused == {}
 
 
 def test_samples_that_have_waited_are_not_learnt_from() -> None:

@@ -10,12 +10,14 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
 
 from quatcast.cli import run
+from quatcast.live import supervisor
 from quatcast.live.learning import Turns
 from quatcast.live.supervisor import parse_config, read_config, supervise
 
@@ -108,6 +110,26 @@ def wait_for(condition: Any, seconds: float = 60.0) -> Any:
             return found
         time.sleep(0.05)
     pytest.fail("waited too long")
+
+
+def test_a_process_that_cannot_be_started_now_is_started_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other streams go on meanwhile; an error would end the supervisor and leave their processes alone."""
+    attempts = list[str]()
+
+    async def start(*words: str, **more: Any) -> Any:
+        attempts.append(words[-1])
+        if len(attempts) < 3:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+
+        async def wait() -> int:
+            return 0
+
+        return SimpleNamespace(pid=7, wait=wait)
+
+    monkeypatch.setattr(supervisor, "FIRST_DELAY", 0.001)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    assert asyncio.run(supervisor.supervise([supervisor.Worker("chest", ("simulated:",))])) == 0
+    assert attempts == ["simulated:"] * 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")

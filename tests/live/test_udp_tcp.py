@@ -310,6 +310,26 @@ def test_source_reconnects_to_its_server() -> None:
     run(main())
 
 
+@pytest.mark.parametrize("scheme", ["tcp", "igtl"])
+def test_connections_to_machines_without_power_end(scheme: str) -> None:
+    """The system probes silent connections; otherwise a source would wait for ever for a tracker without power."""
+
+    async def main() -> None:
+        probed = list[bool]()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            probed.append(bool(writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)))
+
+        async with open_source(f"{scheme}://127.0.0.1:0?listen", "s") as listener:
+            listener._links.handler = serve
+            async with open_source(f"{scheme}://127.0.0.1:{listener.address[1]}", "s") as client:
+                client._links.handler = serve
+                await until(lambda: len(probed) == 2)
+        assert probed == [True, True]
+
+    run(main())
+
+
 def test_sink_reconnects_and_gives_its_token() -> None:
     async def main() -> None:
         port = free_port()

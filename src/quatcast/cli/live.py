@@ -55,8 +55,10 @@ def run(
     input_age: Annotated[float, Option(help="Seconds from measurement to the earliest arrival, if known.")] = 0.0,
     rate: Annotated[float | None, Option(help="Samples per second; by default it is detected.")] = None,
     name: Annotated[str, Option(help="Name of the stream.")] = "stream",
-    channels: Annotated[str, Option(help="Names of the channels, separated by commas.")] = "",
-    unit: Annotated[str, Option(help="Unit of the values, if the source does not give it.")] = "",
+    channels: Annotated[
+        str, Option(help="Names of the channels, separated by commas; by default those of the source.")
+    ] = "",
+    unit: Annotated[str, Option(help="Unit of the values; by default that of the source.")] = "",
     space: Annotated[
         str | None,
         Option(

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 from typing import Self
 
-from quatcast.live.frames import Frame
-
 try:
     import fcntl
 except ImportError:  # pragma: no cover - on Windows workers do not take turns
@@ -26,7 +24,7 @@ TURN = 0.002
 TURNS_VARIABLE = "QUATCAST_LEARNING_TURNS"
 """Environment variable by which a supervisor tells its workers the descriptor and the number of turns."""
 HURRIED = 1.5
-"""Seconds of device time per second from which on samples come faster than their times say."""
+"""Periods per period of time from which on samples come faster than their times say."""
 
 
 class Pace:
@@ -129,8 +127,12 @@ class Turns:
         os.close(self.descriptor)
 
 
-def is_hurried(first: Frame | None, last: Frame) -> bool:
-    """Return whether the times of the device have advanced faster than the clock of this machine."""
-    if first is None or first.device_time is None or last.device_time is None:
-        return False
-    return last.device_time - first.device_time > HURRIED * (last.received - first.received)
+def is_hurried(frames: int, period: float, seconds: float) -> bool:
+    """Return whether frames, of which one per period was measured, have arrived faster than that.
+
+    Examples
+    --------
+    >>> is_hurried(600, period=0.1, seconds=2.0), is_hurried(600, period=0.1, seconds=59.9)
+    (True, False)
+    """
+    return (frames - 1) * period > HURRIED * seconds

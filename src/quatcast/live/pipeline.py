@@ -96,6 +96,11 @@ class Pipeline:
         return self._grid is not None
 
     @property
+    def settled(self) -> bool:
+        """Whether there has been a forecast that can be acted on, so that the stream keeps its channels."""
+        return self._settled
+
+    @property
     def period(self) -> float:
         """Seconds between samples; 0 as long as it is being measured."""
         return 1.0 / self.rate if self.rate else 0.0

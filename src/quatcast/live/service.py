@@ -20,12 +20,13 @@ from typing import Any
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.grid import GridSample
+from quatcast.live.labels import Labels
 from quatcast.live.latency import OVERDUE, Garbage, Readiness
 from quatcast.live.learning import TURN, Pace, Turns, is_hurried
 from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.session import Session
-from quatcast.live.shapes import fitted
+from quatcast.live.shapes import expected, fitted
 from quatcast.live.silence import HOLD, Unusable, hold_after
 from quatcast.live.tasks import run_with_helpers
 from quatcast.live.totals import Counters, Summary
@@ -106,6 +107,7 @@ class Service:
         self._reader: asyncio.Task[None] | None = None
         self._coming: asyncio.Task[Frame | None] | None = None
         self._pace, self._garbage, self._unusable = Pace(), Garbage(), Unusable()
+        self._labels = Labels(pipeline.settings)
         self._readiness = Readiness(pipeline.get_ready)
         self._heard = self._heard_at = self._virtual = 0.0
         self._silent = self._hurried = False
@@ -113,7 +115,7 @@ class Service:
         self._saved = time.monotonic()
         self._stream = pipeline.settings.stream
         self._counters = Counters(self.metrics, self._stream)
-        self._first: Frame | None = None
+        self._first: tuple[int, float] | None = None
 
     def stop(self) -> None:
         """Finish the sample that is being taken, then end; safe to call from a signal handler of the loop."""
@@ -160,8 +162,7 @@ class Service:
     def _all_refused(self) -> dict[str, int]:
         """Return how many messages the source and the service refused, by kind."""
         # A copy: a thread of the source may add a kind meanwhile.
-        refused = dict(self.source.refused)
-        return refused | {"coordinates": unfit} if (unfit := self._unusable.refused) else refused
+        return dict(self.source.refused) | self._unusable.refused
 
     def _recover(self) -> None:
         """Continue the session where it was."""
@@ -172,6 +173,7 @@ class Service:
             self.tell("recovery", words)
         if recovery.last is not None:
             self.source.resume(recovery.last)
+            self._labels.follow(recovery.last)
         if recovery.replayed:
             # The next recovery need not repeat this one.
             self._saved = -math.inf
@@ -225,12 +227,25 @@ class Service:
                 self._coming.cancel()
 
     def _fitted(self, frame: Frame) -> Frame | None:
-        """Refuse a frame with a number of coordinates that the space does not have, and say so once."""
+        """Refuse a frame that does not fit the space, or is labelled otherwise than those before, and say so once."""
         space = self.pipeline.settings.space
         fit = fitted(frame, space)
-        if fit is None and (news := self._unusable.refuse(frame, space)):
-            self.tell("refused", news)
+        if fit is None:
+            self._refuse("coordinates", expected(space, frame.values.shape[1]))
+            return None
+        if self.pipeline.settled:
+            if fit.values.shape != self.pipeline.shape:
+                return fit  # the grid drops it
+            kind, why = self._labels.contradiction(fit)
+            if kind:
+                self._refuse(kind, why)
+                return None
+        self._labels.follow(fit)
         return fit
+
+    def _refuse(self, kind: str, why: str) -> None:
+        if news := self._unusable.refuse(kind, why):
+            self.tell("refused", news)
 
     def now(self) -> float:
         """Return the time; if the source is not in real time, that of the newest frame plus the time since then."""
@@ -238,9 +253,9 @@ class Service:
 
     async def _take(self, frame: Frame) -> None:
         """Journal a frame, forecast from the samples that it completes, and learn."""
-        self._first = self._first or frame
         self._heard_at, self._virtual = time.monotonic(), frame.received
         number = self.pipeline.frames + 1
+        self._first = self._first or (number, frame.received)
         if self.session is not None:
             self.session.record_frame(frame, number)
         measured, beginnings = self.pipeline.measured, self.pipeline.beginnings
@@ -278,10 +293,7 @@ class Service:
         answer = self.pipeline.to_frame(forecast, sample, self.now())
         late = False
         if send:
-            late = self._is_late(answer)
-            if late:
-                by = answer.sent_time + self.pipeline.settings.act_latency - answer.target_time
-                answer = replace(answer, status=HOLD, reason=f"late by {by:.3g} s")
+            answer, late = self._hold_if_late(answer)
             self._send(answer)
             self._last = answer
             self.metrics.observe("latency", answer.sent_time - frame.received, stream=self._stream)
@@ -292,7 +304,8 @@ class Service:
             self._learn(limit)
         else:
             self.unlearnt += 1
-            self._hurried = is_hurried(self._first, frame)
+            first, began = self._first or (number, frame.received)
+            self._hurried = is_hurried(number - first + 1, self.pipeline.period, frame.received - began)
             self.metrics.count("samples_unlearnt", stream=self._stream)
         if self.session is not None:
             self.session.record_forecast(answer, number, limit, late=late, unsent=not send, unlearnt=not learnt)
@@ -324,9 +337,20 @@ class Service:
         limit = max(BEHIND_PERIODS * self.pipeline.period, BEHIND)
         return self.source.realtime and now() - frame.received > limit
 
-    def _is_late(self, answer: ForecastFrame) -> bool:
-        """Return whether a forecast leaves too late to act on it."""
-        return self.source.realtime and answer.sent_time + self.pipeline.settings.act_latency > answer.target_time
+    def _is_late(self, answer: ForecastFrame, target: float) -> bool:
+        """Return whether a forecast leaves too late to act on what it says of a time."""
+        return self.source.realtime and answer.sent_time + self.pipeline.settings.act_latency > target
+
+    def _hold_if_late(self, answer: ForecastFrame) -> tuple[ForecastFrame, bool]:
+        """Return a forecast, as hold at the horizons for which it is late, and whether it is late at the first one."""
+        late = self._is_late(answer, answer.target_time)
+        if late:
+            by = answer.sent_time + self.pipeline.settings.act_latency - answer.target_time
+            answer = replace(answer, status=HOLD, reason=f"late by {by:.3g} s")
+        if any(self._is_late(answer, one.target_time) for one in answer.path):
+            path = (replace(one, status=HOLD) if self._is_late(answer, one.target_time) else one for one in answer.path)
+            answer = replace(answer, path=tuple(path))
+        return answer, late
 
     def _send(self, answer: ForecastFrame) -> None:
         for sink in self.sinks:

@@ -37,7 +37,7 @@ class LiveSettings:
     rate
         Sampling rate in Hz; None to detect it from the first seconds.
     names, unit
-        Names of the channels and unit of the values, if the source does not give them.
+        Names of the channels and unit of the values; by default those that the source gives.
     space
         What a channel is: "position" or "vector", "orientation" (w, x, y, z) or "pose" (x, y, z and w, x, y, z).
     act_latency

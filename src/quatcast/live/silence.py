@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame, PathPoint
-from quatcast.live.shapes import expected, other_shape
+from quatcast.live.shapes import other_shape
 from quatcast.safety.status import Status
 
 HOLD = Status.HOLD.label
@@ -22,8 +23,10 @@ class Unusable:
 
     Attributes
     ----------
-    refused, misshapen
-        Number of samples with coordinates that the space does not have, and of those with another shape than before.
+    refused
+        Number of samples that were refused, by kind.
+    misshapen
+        Number of samples with another shape than before.
 
     Examples
     --------
@@ -37,14 +40,14 @@ class Unusable:
     """
 
     def __init__(self) -> None:
-        self.refused = self.misshapen = 0
+        self.refused, self.misshapen = Counter[str](), 0
         self.end()
 
-    def refuse(self, frame: Frame, space: str) -> str:
-        """Take note of a sample that does not fit the space, and return what to report, for the first one only."""
-        self._note(expected(space, frame.values.shape[1]))
-        self.refused += 1
-        return f"{self._words}; such samples are refused and counted" if self.refused == 1 else ""
+    def refuse(self, kind: str, why: str) -> str:
+        """Take note of a sample that is refused, and return what to report, for the first one of its kind only."""
+        self._note(why)
+        self.refused[kind] += 1
+        return f"{why}; such samples are refused and counted" if self.refused[kind] == 1 else ""
 
     def drop(self, frame: Frame, why: str, shape: tuple[int, ...]) -> str:
         """Take note of a sample that the grid drops; return what to report, for the first one of another shape only."""

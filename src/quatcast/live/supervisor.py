@@ -175,23 +175,26 @@ async def _keep_running(worker: Worker, words: Sequence[str], turns: Turns | Non
     environment = {name: value for name, value in environment.items() if name not in systemd.VARIABLES}
     while not stop.is_set():
         began = asyncio.get_running_loop().time()
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "quatcast", *words), pass_fds=inherited, env=environment
-        )
-        log.info("stream %s: process %d started", worker.name, process.pid, extra={"stream": worker.name})
-        code = await _wait(process, stop)
-        if stop.is_set() or code == 0:
-            return False
-        if code == WRONG_USAGE:
-            log.error("stream %s: given up, because its settings are wrong", worker.name, extra={"stream": worker.name})
-            return True
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "quatcast", *words), pass_fds=inherited, env=environment
+            )
+        except OSError as error:  # no memory at the moment, for example
+            why = f"no process can be started ({error})"
+        else:
+            log.info("stream %s: process %d started", worker.name, process.pid, extra={"stream": worker.name})
+            code = await _wait(process, stop)
+            if stop.is_set() or code == 0:
+                return False
+            if code == WRONG_USAGE:
+                log.error(
+                    "stream %s: given up, because its settings are wrong", worker.name, extra={"stream": worker.name}
+                )
+                return True
+            why = f"process {process.pid} died with code {code}, see the lines before"
         if asyncio.get_running_loop().time() - began > HEALTHY:
             delay = FIRST_DELAY
-        log.error(
-            "stream %s: process %d died with code %d, see the lines before; started again in %.1f s",
-            *(worker.name, process.pid, code, delay),
-            extra={"stream": worker.name},
-        )
+        log.error("stream %s: %s; started again in %.1f s", worker.name, why, delay, extra={"stream": worker.name})
         try:
             await asyncio.wait_for(stop.wait(), delay)
         except TimeoutError:

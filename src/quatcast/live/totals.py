@@ -19,7 +19,7 @@ class Summary:
     unlearnt
         Number of samples from which nothing was learnt, because this machine could not keep up.
     hurried
-        Whether the times of the device advanced faster than the clock, as those of a recording that is sent at once do.
+        Whether samples arrived faster than they were measured, as those of a recording that is sent at once do.
     counts
         Number of frames and samples of each kind.
     refused

@@ -55,7 +55,7 @@ class StdinSource(TextSource):
             raise ValueError(f"stdin, speed: expected 0 or 1, got {speed:g}")
         self.realtime, self._rate = speed == 1, 0.0
         self.refused: Counter[str] = Counter()
-        self._file = file or sys.stdin.buffer
+        self._given = file
         self._rules = LineRules(stream, self.refused, dimensions)
         self._reader, self._number = LineReader(self._rules), -1
         self._last: Frame | None = None
@@ -65,6 +65,8 @@ class StdinSource(TextSource):
         self._queue: asyncio.Queue[Frame | Exception | None] = asyncio.Queue()
         self._room, self._left = threading.Semaphore(WAITING), False
         self._loop = asyncio.get_running_loop()
+        # The thread holds the lock of the file that it reads. Python aborts at its end if it cannot lock `sys.stdin`.
+        self._file = self._given or os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
         # A thread that ends with the program: nothing can interrupt its reading.
         threading.Thread(target=self._read, daemon=True, name="stdin").start()
         return self

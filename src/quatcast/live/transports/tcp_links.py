@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
@@ -18,6 +19,9 @@ log = logging.getLogger("quatcast.live")
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 """Serves one connection until it ends."""
+PROBES = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
+"""Seconds of silence after which the system asks whether the other end is still there, seconds between such questions,
+and number of unanswered ones that end the connection."""
 
 
 class TcpLinks:
@@ -97,10 +101,19 @@ class TcpLinks:
             log.info("%s: a client has gone: %s", self.endpoint, str(error) or type(error).__name__)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        _notice_the_end(writer.get_extra_info("socket"))
         try:
             await self.handler(reader, writer)
         finally:
             writer.transport.abort()
+
+
+def _notice_the_end(connection: socket.socket) -> None:
+    """Let a connection end soon after its other end has lost power or network, which says no farewell."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in PROBES.items():
+        if hasattr(socket, name):  # not on every system
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 class TcpLinkSink(LinkSink):

@@ -112,6 +112,16 @@ UNCLEAR = [
         "whole_numbers_without_unit", table("time,x,y,z", lambda t: (f"{50 * t:.0f}", *position(t))), ("--time-unit",)
     ),
     Unclear(
+        "whole_numbers_that_repeat",
+        "time,x,y,z\n" + "".join(f"{5 * (k - k // 20)},{k},0,0\n" for k in range(60)),
+        ("a step of 5 s would be 0.2 Hz", "--time-unit ms"),
+    ),
+    Unclear(
+        "rows_in_another_order",
+        table("time,x,y,z", lambda t: (t * 70 % 99, *position(t))),
+        ("column 1 (time): expected increasing times",),
+    ),
+    Unclear(
         "counter_called_t", table("t,x,y,z", lambda t: (f"{10 * t:.0f}", *position(t))), ("--ignore 't'", "the rate")
     ),
     Unclear("excel_workbook", b"PK\x03\x04" + bytes(100), ("an Excel workbook",), "xlsx"),

@@ -29,8 +29,8 @@ UNITS = frozenset({*UNIT_WORDS, *LENGTHS, *ANGLES, *OTHER_UNITS})
 COMMA_DECIMAL = r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?"
 THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
 """A number in which a comma may stand after the thousands."""
-SAMPLE = 50
-"""Number of lines by which separators are recognised."""
+SAMPLE = 200
+"""Number of lines by which separators and the header are recognised."""
 
 
 @dataclass(eq=False)
@@ -71,8 +71,10 @@ class Rows:
 def open_table(path: Path, encoding: str | None = None) -> Rows:
     """Find separators, header and units of a text table."""
     sample = _sample(path, encoding)
-    style = _separators(sample)
-    _refuse_thousands(path, sample, style)
+    texts = [line for _, line in sample]
+    style = _separators(texts)
+    _refuse_thousands(path, texts, style)
+    header, width = _header_line(path, sample, style)
     above: list[tuple[int, list[str]]] = []
     comment: tuple[int, str] | None = None
     for number, line in lines_of(path, encoding):
@@ -84,14 +86,17 @@ def open_table(path: Path, encoding: str | None = None) -> Rows:
         cells = split_line(path, number, line, style.delimiter)
         if len(cells) > MAX_COLUMNS:
             raise ValueError(f"{path}, line {number}: expected at most {MAX_COLUMNS} columns, got {len(cells)}")
-        if _is_data(cells, style):
+        # A word and a number, such as Rate,10, are no row of numbers if names of columns follow.
+        filled = sum(map(bool, map(str.strip, cells)))
+        is_setting = number < header and filled < width and not _is_data(cells[:1], style)
+        if _is_data(cells, style) and not is_setting:
             return _begin(path, number, cells, above, comment, style, encoding)
         above.append((number, cells))
     found = ""
     if len(above) > 1:
         number, cells = above[1]
-        texts = ", ".join(repr(clean(cell)[:60]) for cell in cells[:4])
-        found = f"; line {number} has {texts}, while numbers are separated by commas, semicolons, tabs or blanks"
+        shown = ", ".join(repr(clean(cell)[:60]) for cell in cells[:4])
+        found = f"; line {number} has {shown}, while numbers are separated by commas, semicolons, tabs or blanks"
     raise ValueError(f"{path}: expected at least one row of numbers, got none{found}")
 
 
@@ -232,12 +237,21 @@ def _is_comment(line: str) -> bool:
     return text.startswith(COMMENTS) and not text.lower().startswith("#n/a")
 
 
-def _sample(path: Path, encoding: str | None) -> list[str]:
+def _header_line(path: Path, sample: list[Line], style: FileStyle) -> tuple[int, int]:
+    """Return the number of the last line that can be names of columns, and how many names it has; zeros without one."""
+    for number, line in reversed(sample):
+        cells = [cell for cell in split_line(path, number, line, style.delimiter) if cell.strip()]
+        if len(cells) >= 3 and not any(_is_data([cell], style) for cell in cells):
+            return number, len(cells)
+    return 0, 0
+
+
+def _sample(path: Path, encoding: str | None) -> list[Line]:
     """Return the first lines that are neither blank nor comments."""
-    found: list[str] = []
-    for _, line in lines_of(path, encoding):
+    found: list[Line] = []
+    for number, line in lines_of(path, encoding):
         if line.strip() and not _is_comment(line):
-            found.append(line)
+            found.append((number, line))
             if len(found) == SAMPLE:
                 break
     return found

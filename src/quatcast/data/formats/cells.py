@@ -265,17 +265,22 @@ def _separators(sample: list[str]) -> FileStyle:
         delimiter = " "
     if not delimiter:
         delimiter = " " if len(last.split()) > 1 else ","
-    comma = delimiter != "," and any(re.search(r"\d,\d", line) for line in sample)
+    cells = _plain_cells(sample, delimiter)
+    comma = delimiter != "," and any("," in cell and re.fullmatch(COMMA_DECIMAL, cell) for cell in cells)
     return FileStyle(delimiter, "," if comma else ".")
+
+
+def _plain_cells(sample: list[str], delimiter: str) -> Iterator[str]:
+    """Yield the cells of a sample without quotes."""
+    for line in sample:
+        yield from (cell.strip(' "') for cell in line.split(delimiter))
 
 
 def _refuse_thousands(path: Path, sample: list[str], style: FileStyle) -> None:
     """Refuse a table in which a comma may be a decimal mark or stand after thousands: 0.1;1,250."""
     if style.decimal != ",":
         return
-    cells = [
-        cell.strip(' "') for line in sample for cell in (line.split(style.delimiter) if style.delimiter else [line])
-    ]
+    cells = list(_plain_cells(sample, style.delimiter))
     marked = [cell for cell in cells if re.fullmatch(r"[+-]?\d+,\d+", cell)]
     points = any(re.fullmatch(r"[+-]?\d*\.\d+", cell) for cell in cells)
     if points and marked and all(re.fullmatch(THOUSANDS, cell) for cell in marked):

@@ -12,6 +12,11 @@ UNCLEAR = [
         ("got 2 (x1, y1)", "--columns a=x1,x2,y1"),
     ),
     Unclear("names_without_axes", table("time,foo,bar,baz", xyz), ("--columns foo,bar,baz",)),
+    Unclear(
+        "quaternions_without_axes",
+        table("time,q1,q2,q3,q4", lambda t: (t, *quaternion(t))),
+        ("got q1, q2, q3, q4", "in the order w, x, y, z", "--columns a=q1,q2,q3,q4"),
+    ),
     Unclear("names_with_blanks", table("time,to (a),to (b),up", xyz), ("(--columns 'to (a),to (b),up')",)),
     Unclear(
         "time_unit_unknown",

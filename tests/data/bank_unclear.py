@@ -81,6 +81,12 @@ UNCLEAR = [
         table("time,x,y,z", xyz).replace("\n1.5,2.5", "\n1.5,lost", 1),
         ("line 17, column 2 (x)", "'lost'"),
     ),
+    Unclear(
+        "underscore_in_a_number",
+        table("time,x,y,z", xyz).replace("\n1.5,2.5", "\n1.5,2_5", 1),
+        ("line 17, column 2 (x)", "'2_5'"),
+    ),
+    Unclear("names_of_numbers", table("1_1,1_2,1_3", position), ("--columns 1_1,1_2,1_3",), options={"rate": 10.0}),
     Unclear("latin1", table("time,é.x,é.y,é.z", xyz).encode("latin-1"), ("line 1", "0xe9", "--encoding latin-1")),
     Unclear(
         "mixed_encodings",

@@ -117,7 +117,7 @@ def read_rows(path: Path, table: Rows, wanted: list[int], time: int | None) -> R
             row = [float(cell.replace(",", ".") if comma else cell) for cell in chosen]
         except ValueError:
             row = [math.nan]
-        if not all(map(math.isfinite, row)):
+        if not all(map(math.isfinite, row)) or "_" in "".join(chosen):
             names = table.names if table.has_header else [""] * width
             row = [number_in(path, number, i, cells[i], names[i], comma=comma) for i in wanted]
         numbers.extend(row)
@@ -139,9 +139,8 @@ def texts_of(path: Path, table: Rows, at: int) -> list[str]:
 
 def number_in(path: Path, line: int, at: int, cell: str, name: str = "", *, comma: bool = False) -> float:
     """Return the number in the cell of a line and column, NaN if it is missing."""
-    try:
-        value = float(cell.replace(",", ".") if comma else cell)
-    except ValueError:
+    value = as_number(cell.replace(",", ".") if comma else cell)
+    if value is None:
         if cell.strip().lower() in MISSING:
             return math.nan
         value = math.inf

@@ -91,6 +91,18 @@ TABLES = [
         **HIP,
         notes=("2 lines above the header ignored",),
     ),
+    Case(
+        "settings_above_the_header",
+        "Patient,A\nRate,10,,\nVersion,1.0\n,,,\n" + table("time,hip.x,hip.y,hip.z", xyz),
+        **HIP,
+        notes=("4 lines above the header ignored",),
+    ),
+    Case(
+        "many_lines_above_the_header",
+        "setting: on\n" * 150 + table("time,hip.x,hip.y,hip.z", xyz),
+        **HIP,
+        notes=("150 lines above the header ignored",),
+    ),
     Case("trailing_separator", table("time,hip.x,hip.y,hip.z", lambda t: (*xyz(t), "")), **HIP),
     Case("quoted_names", table('"time","hip, left.x","hip, left.y","hip, left.z"', xyz), channels=("hip, left",)),
     Case(

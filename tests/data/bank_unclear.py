@@ -12,6 +12,11 @@ UNCLEAR = [
         ("got 2 (x1, y1)", "--columns a=x1,x2,y1"),
     ),
     Unclear("names_without_axes", table("time,foo,bar,baz", xyz), ("--columns foo,bar,baz",)),
+    Unclear(
+        "quaternions_without_axes",
+        table("time,q1,q2,q3,q4", lambda t: (t, *quaternion(t))),
+        ("got q1, q2, q3, q4", "in the order w, x, y, z", "--columns a=q1,q2,q3,q4"),
+    ),
     Unclear("names_with_blanks", table("time,to (a),to (b),up", xyz), ("(--columns 'to (a),to (b),up')",)),
     Unclear(
         "time_unit_unknown",
@@ -76,6 +81,12 @@ UNCLEAR = [
         table("time,x,y,z", xyz).replace("\n1.5,2.5", "\n1.5,lost", 1),
         ("line 17, column 2 (x)", "'lost'"),
     ),
+    Unclear(
+        "underscore_in_a_number",
+        table("time,x,y,z", xyz).replace("\n1.5,2.5", "\n1.5,2_5", 1),
+        ("line 17, column 2 (x)", "'2_5'"),
+    ),
+    Unclear("names_of_numbers", table("1_1,1_2,1_3", position), ("--columns 1_1,1_2,1_3",), options={"rate": 10.0}),
     Unclear("latin1", table("time,é.x,é.y,é.z", xyz).encode("latin-1"), ("line 1", "0xe9", "--encoding latin-1")),
     Unclear(
         "mixed_encodings",
@@ -110,6 +121,16 @@ UNCLEAR = [
     ),
     Unclear(
         "whole_numbers_without_unit", table("time,x,y,z", lambda t: (f"{50 * t:.0f}", *position(t))), ("--time-unit",)
+    ),
+    Unclear(
+        "whole_numbers_that_repeat",
+        "time,x,y,z\n" + "".join(f"{5 * (k - k // 20)},{k},0,0\n" for k in range(60)),
+        ("a step of 5 s would be 0.2 Hz", "--time-unit ms"),
+    ),
+    Unclear(
+        "rows_in_another_order",
+        table("time,x,y,z", lambda t: (t * 70 % 99, *position(t))),
+        ("column 1 (time): expected increasing times",),
     ),
     Unclear(
         "counter_called_t", table("t,x,y,z", lambda t: (f"{10 * t:.0f}", *position(t))), ("--ignore 't'", "the rate")

@@ -405,3 +405,9 @@ def test_decimal_commas_between_blanks(blanks, tmp_path):
     recording = read(table(tmp_path, "\n".join(line.replace(" ", blanks) for line in lines)))
     np.testing.assert_array_equal(recording.positions[:, 0], [[1.5, -2.0, 3.25], [1.6, -2.0, 35.0]])
     assert recording.rate == pytest.approx(10.0)
+
+
+def test_a_comma_in_a_text_is_no_decimal_mark(tmp_path):
+    (tmp_path / "a.csv").write_text("time;x;y;z;note\n" + "".join(f"{k / 10};1.5;{k};0;room 1,2\n" for k in range(9)))
+    write_csv(read_csv(tmp_path / "a.csv"), tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text().splitlines()[1] == "0.0;1.5;0.0;0.0"

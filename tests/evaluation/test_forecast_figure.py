@@ -138,7 +138,8 @@ def test_many_coordinates_are_cut_and_said() -> None:
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
-def test_figure_in_a_browser(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("width", "has_buttons"), [(500, "false"), (1400, "true")])
+def test_figure_in_a_browser(width: int, has_buttons: str, tmp_path: Path) -> None:
     recording = walk(400, 1, units=("mm",))
     page = tmp_path / "a.html"
     write_html(draw(forecast_panels(recording, guarded(recording), predictor="LMS")), page, "walk")
@@ -146,10 +147,13 @@ def test_figure_in_a_browser(tmp_path: Path) -> None:
       while (!document.documentElement.dataset.drawn) await new Promise((done) => setTimeout(done, 50));
       const titles = [..."12345"].filter((n) => document.querySelector(`.y${n === "1" ? "" : n}title`)).length;
       const fits = document.documentElement.scrollWidth <= innerWidth;
-      document.title = [document.querySelectorAll(".main-svg").length > 0, fits, titles].join(" ");
+      const buttons = [...document.querySelectorAll(".modebar-btn")].map((button) => button.dataset.title);
+      const shares = buttons.some((title) => /share|cloud/i.test(title));
+      const drawn = document.querySelectorAll(".main-svg").length > 0;
+      document.title = [drawn, fits, titles, buttons.length > 0, shares].join(" ");
     });</script>"""
     page.write_text(page.read_text().replace("</body>", f"{probe}</body>"))
-    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--window-size=500,900",
+    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900",
                "--virtual-time-budget=20000", "--dump-dom", page.as_uri()]  # fmt: skip
     dom = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
-    assert re.search(r"<title>true true 5</title>", dom), dom[:300]
+    assert re.search(rf"<title>true true 5 {has_buttons} false</title>", dom), dom[:300]

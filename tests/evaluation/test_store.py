@@ -200,6 +200,12 @@ def test_a_store_of_a_newer_format_is_refused(store: Store) -> None:
         Store(store.path)
 
 
+def test_an_empty_file_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "results.sqlite").touch()
+    with pytest.raises(ValueError, match="got format 0; it is empty or of another program"):
+        Store(tmp_path / "results.sqlite")
+
+
 def test_units_columns_and_notes_of_recordings_are_kept(store: Store) -> None:
     given = Recording(
         "tumour",

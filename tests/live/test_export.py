@@ -210,6 +210,7 @@ def test_summary_against_plain_arrays(session: Path, tmp_path: Path) -> None:
     assert summary.latencies.min() >= 0
     page = write_report(summary, tmp_path / "report.html").read_text()
     assert "http://" not in page.split("<div", 1)[0]
+    assert '"showSendToCloud": false' in page
     for row in scores.rows(summary.names):
         assert all(text in page for text in row)
 

@@ -175,10 +175,17 @@ def _advice(arguments: Sequence[str]) -> str:
 
 
 def _os_message(error: OSError) -> str:
-    """Return the message of an error of the operating system without its number."""
-    if error.filename is None or error.strerror is None:
+    """Return the message of an error of the operating system without its number.
+
+    Examples
+    --------
+    >>> _os_message(OSError(28, "No space left on device"))
+    'no space left on device'
+    """
+    if error.strerror is None:
         return str(error)
-    return f"{error.filename}: {OS_ERRORS.get(type(error), error.strerror.lower())}"
+    told = OS_ERRORS.get(type(error), error.strerror.lower())
+    return told if error.filename is None else f"{error.filename}: {told}"
 
 
 def _fail(message: str, code: int) -> int:

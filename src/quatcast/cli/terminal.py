@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Sequence
 from datetime import timedelta
@@ -27,12 +26,12 @@ class Interrupted(Exception):  # noqa: N818
 
 
 class Output(Console):
-    """Standard output. If its reader goes away, as `head` does, what follows is not shown, and the command finishes."""
+    """Standard output or error. If the reader goes away, as `head` does, nothing more is shown; the command goes on."""
 
     def on_broken_pipe(self) -> None:
         """Send what follows nowhere."""
         self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
 def say(text: str) -> None:
@@ -42,7 +41,7 @@ def say(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a line on standard error, as errors and warnings are printed."""
-    Console(soft_wrap=True, stderr=True).print(Text(f"quatcast: {one_line(text)}"))
+    Output(soft_wrap=True, stderr=True).print(Text(f"quatcast: {one_line(text)}"))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:
@@ -78,7 +77,7 @@ class ProgressDisplay:
     """The progress of named stages on standard error: bars on a terminal, otherwise a line every few seconds."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
+        console = Output(stderr=True)
         columns = (
             TextColumn("{task.description:<12}", markup=False),
             BarColumn(),

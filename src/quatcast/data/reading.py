@@ -155,7 +155,7 @@ def read_csv(
 ) -> Recording:
     r"""Read a recording from a text table.
 
-    This is `read` for tables with few questions; see there.
+    This is `read` with fewer arguments; where a message names another one, use `read`.
 
     Examples
     --------

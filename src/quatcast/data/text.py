@@ -107,15 +107,15 @@ def clean(name: str) -> str:
 
 
 def as_number(text: str) -> float | None:
-    """Return the number that a text is, or None if it is none.
+    """Return the number that a text is, or None if it is none. Python would read 1_5 as 15.
 
     Examples
     --------
-    >>> as_number(" 1e3"), as_number("1,5")
-    (1000.0, None)
+    >>> as_number(" 1e3"), as_number("1,5"), as_number("1_5")
+    (1000.0, None, None)
     """
     try:
-        return float(text)
+        return None if "_" in text else float(text)
     except ValueError:
         return None
 

@@ -209,14 +209,13 @@ def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...
         if UNIX[0] <= start * scale <= UNIX[1] and (unit == "s" or start * scale * 1e3 > UNIX[1]):
             return unit, (f"{name}: read as {unit} since 1970",)
     steps = np.diff(numbers)
-    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
-    # Whole numbers may count seconds, milliseconds or samples.
-    counts = (
-        len(steps) > 0
-        and bool((steps > 0).all())
-        and all(value is None or value.as_tuple().exponent == 0 for value in values)
-    )
-    if counts or not SLOWEST <= 1.0 / step <= FASTEST:
+    # Times that step back are refused later, with their line.
+    forward = bool((steps > 0).any() and (steps >= 0).all())
+    step = float(np.median(steps[steps > 0])) if forward else 1.0
+    # Whole numbers may count seconds, milliseconds or samples, unless several rows have each: a clock in whole seconds.
+    whole = all(value is None or value.as_tuple().exponent == 0 for value in values)
+    counts = whole and (step != 1.0 or 2 * np.count_nonzero(steps) >= len(steps))
+    if forward and (counts or not SLOWEST <= 1.0 / step <= FASTEST):
         raise ValueError(
             f"the unit of the column {name!r} is not clear: a step of {step:g} s would be {1 / step:g} Hz; give the "
             f"unit, for example time_unit='ms' (--time-unit ms), or ignore the column (--ignore {name!r}) and give the "

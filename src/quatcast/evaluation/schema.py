@@ -71,10 +71,8 @@ def convert(db: sqlite3.Connection) -> None:
                     conversion(db)
                     db.execute(f"PRAGMA user_version = {old + 1}")
     if (version := version_of(db)) != VERSION:
-        raise ValueError(
-            f"expected a store of format 1 to {VERSION}, got format {version}; a newer version of quatcast can perhaps "
-            "open it"
-        )
+        advice = "a newer version of quatcast can perhaps open it" if version else "it is empty or of another program"
+        raise ValueError(f"expected a store of format 1 to {VERSION}, got format {version}; {advice}")
     present = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     for name in re.findall(r"CREATE TABLE (\w+)", TABLES):
         if name not in present:

@@ -22,7 +22,8 @@ def write_report(summary: SessionSummary, path: Path, title: str = "") -> Path:
     title = html_text(title or summary.title)
     tables = "".join(_table(summary, one) for one in summary.scores)
     lines = "".join(f"<p>{html_text(line)}</p>" for line in summary.lines())
-    figure = _figure(summary).to_html(full_html=False, include_plotlyjs=True)
+    # One of the buttons would send the data to a server.
+    figure = _figure(summary).to_html(full_html=False, include_plotlyjs=True, config={"showSendToCloud": False})
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title>"

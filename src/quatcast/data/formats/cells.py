@@ -29,8 +29,8 @@ UNITS = frozenset({*UNIT_WORDS, *LENGTHS, *ANGLES, *OTHER_UNITS})
 COMMA_DECIMAL = r"[+-]?\d+(,\d+)?([eE][+-]?\d+)?"
 THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
 """A number in which a comma may stand after the thousands."""
-SAMPLE = 50
-"""Number of lines by which separators are recognised."""
+SAMPLE = 200
+"""Number of lines by which separators and the header are recognised."""
 
 
 @dataclass(eq=False)
@@ -71,8 +71,10 @@ class Rows:
 def open_table(path: Path, encoding: str | None = None) -> Rows:
     """Find separators, header and units of a text table."""
     sample = _sample(path, encoding)
-    style = _separators(sample)
-    _refuse_thousands(path, sample, style)
+    texts = [line for _, line in sample]
+    style = _separators(texts)
+    _refuse_thousands(path, texts, style)
+    header, width = _header_line(path, sample, style)
     above: list[tuple[int, list[str]]] = []
     comment: tuple[int, str] | None = None
     for number, line in lines_of(path, encoding):
@@ -84,14 +86,17 @@ def open_table(path: Path, encoding: str | None = None) -> Rows:
         cells = split_line(path, number, line, style.delimiter)
         if len(cells) > MAX_COLUMNS:
             raise ValueError(f"{path}, line {number}: expected at most {MAX_COLUMNS} columns, got {len(cells)}")
-        if _is_data(cells, style):
+        # A word and a number, such as Rate,10, are no row of numbers if names of columns follow.
+        filled = sum(map(bool, map(str.strip, cells)))
+        is_setting = number < header and filled < width and not _is_data(cells[:1], style)
+        if _is_data(cells, style) and not is_setting:
             return _begin(path, number, cells, above, comment, style, encoding)
         above.append((number, cells))
     found = ""
     if len(above) > 1:
         number, cells = above[1]
-        texts = ", ".join(repr(clean(cell)[:60]) for cell in cells[:4])
-        found = f"; line {number} has {texts}, while numbers are separated by commas, semicolons, tabs or blanks"
+        shown = ", ".join(repr(clean(cell)[:60]) for cell in cells[:4])
+        found = f"; line {number} has {shown}, while numbers are separated by commas, semicolons, tabs or blanks"
     raise ValueError(f"{path}: expected at least one row of numbers, got none{found}")
 
 
@@ -112,7 +117,7 @@ def read_rows(path: Path, table: Rows, wanted: list[int], time: int | None) -> R
             row = [float(cell.replace(",", ".") if comma else cell) for cell in chosen]
         except ValueError:
             row = [math.nan]
-        if not all(map(math.isfinite, row)):
+        if not all(map(math.isfinite, row)) or "_" in "".join(chosen):
             names = table.names if table.has_header else [""] * width
             row = [number_in(path, number, i, cells[i], names[i], comma=comma) for i in wanted]
         numbers.extend(row)
@@ -134,9 +139,8 @@ def texts_of(path: Path, table: Rows, at: int) -> list[str]:
 
 def number_in(path: Path, line: int, at: int, cell: str, name: str = "", *, comma: bool = False) -> float:
     """Return the number in the cell of a line and column, NaN if it is missing."""
-    try:
-        value = float(cell.replace(",", ".") if comma else cell)
-    except ValueError:
+    value = as_number(cell.replace(",", ".") if comma else cell)
+    if value is None:
         if cell.strip().lower() in MISSING:
             return math.nan
         value = math.inf
@@ -232,12 +236,21 @@ def _is_comment(line: str) -> bool:
     return text.startswith(COMMENTS) and not text.lower().startswith("#n/a")
 
 
-def _sample(path: Path, encoding: str | None) -> list[str]:
+def _header_line(path: Path, sample: list[Line], style: FileStyle) -> tuple[int, int]:
+    """Return the number of the last line that can be names of columns, and how many names it has; zeros without one."""
+    for number, line in reversed(sample):
+        cells = [cell for cell in split_line(path, number, line, style.delimiter) if cell.strip()]
+        if len(cells) >= 3 and not any(_is_data([cell], style) for cell in cells):
+            return number, len(cells)
+    return 0, 0
+
+
+def _sample(path: Path, encoding: str | None) -> list[Line]:
     """Return the first lines that are neither blank nor comments."""
-    found: list[str] = []
-    for _, line in lines_of(path, encoding):
+    found: list[Line] = []
+    for number, line in lines_of(path, encoding):
         if line.strip() and not _is_comment(line):
-            found.append(line)
+            found.append((number, line))
             if len(found) == SAMPLE:
                 break
     return found
@@ -251,17 +264,22 @@ def _separators(sample: list[str]) -> FileStyle:
         delimiter = " "
     if not delimiter:
         delimiter = " " if len(last.split()) > 1 else ","
-    comma = delimiter != "," and any(re.search(r"\d,\d", line) for line in sample)
+    cells = _plain_cells(sample, delimiter)
+    comma = delimiter != "," and any("," in cell and re.fullmatch(COMMA_DECIMAL, cell) for cell in cells)
     return FileStyle(delimiter, "," if comma else ".")
+
+
+def _plain_cells(sample: list[str], delimiter: str) -> Iterator[str]:
+    """Yield the cells of a sample without quotes."""
+    for line in sample:
+        yield from (cell.strip(' "') for cell in line.split(delimiter))
 
 
 def _refuse_thousands(path: Path, sample: list[str], style: FileStyle) -> None:
     """Refuse a table in which a comma may be a decimal mark or stand after thousands: 0.1;1,250."""
     if style.decimal != ",":
         return
-    cells = [
-        cell.strip(' "') for line in sample for cell in (line.split(style.delimiter) if style.delimiter else [line])
-    ]
+    cells = list(_plain_cells(sample, style.delimiter))
     marked = [cell for cell in cells if re.fullmatch(r"[+-]?\d+,\d+", cell)]
     points = any(re.fullmatch(r"[+-]?\d*\.\d+", cell) for cell in cells)
     if points and marked and all(re.fullmatch(THOUSANDS, cell) for cell in marked):

@@ -91,7 +91,7 @@ def _plan(
         groups = _in_order(free, options.dimensions)
         notes.append(f"columns {', '.join(names[i] for i in free)} are read in groups of {options.dimensions}")
     if not groups:
-        raise _no_coordinates(path, names, free, options)
+        raise _no_coordinates(path, [names[i] for i in free], time is not None, options)
     _refuse_namesakes(path, names, groups, skip)
     left_out = {"position": True, "orientation": False}.get(options.space or "")
     wanted = [group for group in groups if not group.secondary and group.orientation != left_out]
@@ -132,9 +132,8 @@ def _refuse_namesakes(path: Path, names: Sequence[str], groups: Sequence[Group],
             )
 
 
-def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], options: Options) -> ValueError:
-    """Return the error for a header without coordinates, with the option to give."""
-    left = [names[i] for i in free]
+def _no_coordinates(path: Path, left: list[str], has_times: bool, options: Options) -> ValueError:
+    """Return the error for a header with these names, none of which is a coordinate, with the option to give."""
     size = options.dimensions or 3
     if angles := euler_angles(left):
         listed = ",".join(angles[:3])
@@ -148,6 +147,12 @@ def _no_coordinates(path: Path, names: Sequence[str], free: Sequence[int], optio
         return ValueError(
             f"{path}: expected 3 or 4 coordinates per channel, got {len(channel)} ({', '.join(channel)}); add a column "
             f"for the others (of zeros, if there are none){named if len(left) >= 3 else ''}"
+        )
+    if has_times and options.dimensions is None and len(left) % 4 == 0 and len(left) % 3:
+        listed = "a=" + ",".join(left[:4])
+        return ValueError(
+            f"{path}: expected columns named CHANNEL.w, CHANNEL.x, CHANNEL.y, CHANNEL.z, got {', '.join(left[:8])}; "
+            f"name the coordinates in the order w, x, y, z, for example {_columns_option(listed)}"
         )
     if len(left) >= size:
         # Times under another name are often in the first column.

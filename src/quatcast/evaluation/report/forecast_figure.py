@@ -35,7 +35,10 @@ h1 { font-size: 1.1rem; margin: 1rem 1rem 0; overflow-wrap: anywhere }</style></
   document.head.append(script);
   const spec = JSON.parse(text("spec"));
   document.getElementById("figure").replaceChildren();
-  await Plotly.newPlot("figure", spec.data, spec.layout, { responsive: true, displaylogo: false });
+  // On a narrow screen the buttons would cover the legend. One of them would send the data to a server.
+  const buttons = matchMedia("(min-width: 700px)").matches ? "hover" : false;
+  const config = { responsive: true, displaylogo: false, displayModeBar: buttons, showSendToCloud: false };
+  await Plotly.newPlot("figure", spec.data, spec.layout, config);
   document.documentElement.dataset.drawn = "yes";
 })();
 </script></body></html>

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import struct
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -155,6 +158,65 @@ def require_undoing(
             *(t + 1, result, expected),
         )
     require(fingerprint(one) == fingerprint(twin), "steps that were undone must not matter, but the states differ")
+
+
+def require_continuing(
+    original: Any,
+    steps: Sequence[Callable[[Any], Any]],
+    moments: Collection[int],
+    how: str,
+    duplicate: Callable[[Any], Any],
+    afterwards: int,
+) -> None:
+    """Require that duplicates of an object are independent of it and do what it does.
+
+    Parameters
+    ----------
+    original
+        The object.
+    steps
+        The steps of a run, each a function of the object.
+    moments
+        Numbers of steps after which a duplicate is made.
+    how, duplicate
+        How a duplicate is made, in words and as a function of the object.
+    afterwards
+        Number of further steps over which each duplicate is compared with the object.
+    """
+    duplicates = dict[int, Any]()
+    for t, step in enumerate(steps):
+        before = fingerprint(original)
+        if t in moments:
+            duplicates[t] = duplicate(original)
+        expected = step(original)
+        require(
+            t not in moments or fingerprint(duplicates[t]) == before,
+            f"what is {how} after {t} steps must equal the original and be independent, but its state is different",
+        )
+        for since, other in list(duplicates.items()):
+            got = step(other)
+            require(
+                fingerprint(got) == fingerprint(expected),
+                "what is {} after {} steps must continue like the original, but step {} gives {} instead of {}",
+                *(how, since, t + 1, got, expected),
+            )
+            if t - since == afterwards:
+                del duplicates[since]
+
+
+def pickled(original: Any) -> Any:
+    """Return what comes back from pickling an object."""
+    return pickle.loads(pickle.dumps(original))
+
+
+def reloaded(original: Any) -> Any:
+    """Return what comes back from saving an object and loading it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "saved"
+        original.save(path)
+        kind = type(Checkpointable.load(path))
+        require(kind is type(original), f"loading must return a {type(original)!r}, but it returned a {kind!r}")
+        return type(original).load(path)
 
 
 def interruption_points(make_step: Callable[[], Callable[[], Any]], points: int) -> list[int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,11 @@ def same_rows(one: Floats, other: Floats, promise: str) -> None:
         )
 
 
-def moments(x: Floats) -> Iterator[int]:
-    """Yield the numbers of samples after which to look closely: the first two, and some spread over the recording."""
-    yield from sorted({0, 1, *np.linspace(2, len(x) - AFTERWARDS, POINTS).astype(int).tolist()})
+def steps(x: Floats) -> list[Callable[[Any], Floats]]:
+    """Return the updates with the samples of a recording, each a function of the forecaster."""
+    return [partial(update, sample=row) for row in x]
+
+
+def moments(x: Floats) -> set[int]:
+    """Return the numbers of samples after which to look closely: the first two, and some spread over the recording."""
+    return {0, 1, *np.linspace(2, len(x) - AFTERWARDS, POINTS).astype(int).tolist()}

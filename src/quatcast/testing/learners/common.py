@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,11 @@ def learner_samples(make: Make, n: int = 64, seed: int = 0, n_inputs: int = 3, n
 def repeated(samples: Pairs, n: int) -> Pairs:
     """Return n pairs: the samples, from the first again after the last."""
     return list(itertools.islice(itertools.cycle(samples), n))
+
+
+def steps(samples: Pairs) -> list[Callable[[Any], Step]]:
+    """Return the updates with pairs, each a function of the learner."""
+    return [methodcaller("update", *pair) for pair in samples]
 
 
 def taught(make: Make, samples: Pairs) -> Learner:

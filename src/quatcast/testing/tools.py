@@ -26,19 +26,23 @@ class Interruption(BaseException):
     """The error that `interrupted` raises; not an `Exception`, so that handlers of ordinary errors let it pass."""
 
 
-def require(condition: Any, message: str, *values: Any) -> None:
-    """Raise an AssertionError with a message unless the condition holds.
+def require(condition: Any, message: str) -> None:
+    """Raise an AssertionError with a message unless the condition holds."""
+    if not condition:
+        raise AssertionError(message)
 
-    Values are put into the message only then: to print arrays takes longer than most checks.
+
+def require_same(got: Any, expected: Any, promise: str, what: str) -> None:
+    """Raise an AssertionError with a promise, and with both values, unless they are equal to the last bit.
 
     Examples
     --------
-    >>> require(1 + 1 == 3, "the sum must be {}, but it is {}", 3, 1 + 1)
+    >>> require_same(1 + 1, 3, "a sum must be right", "this one")
     Traceback (most recent call last):
-    AssertionError: the sum must be 3, but it is 2
+    AssertionError: a sum must be right, but this one is 2 instead of 3
     """
-    if not condition:
-        raise AssertionError(message.format(*values) if values else message)
+    if fingerprint(got) != fingerprint(expected):
+        raise AssertionError(f"{promise}, but {what} is {got} instead of {expected}")
 
 
 def check_make(make: Any, what: str) -> None:
@@ -152,11 +156,7 @@ def require_undoing(
                 f"rewind must undo a step exactly, but after step {t + 1} the state is different",
             )
         result, expected = step(one), step(twin)
-        require(
-            fingerprint(result) == fingerprint(expected),
-            "steps that were undone must not matter, but step {} gives {} instead of {}",
-            *(t + 1, result, expected),
-        )
+        require_same(result, expected, "steps that were undone must not matter", f"the result of step {t + 1}")
     require(fingerprint(one) == fingerprint(twin), "steps that were undone must not matter, but the states differ")
 
 
@@ -194,12 +194,8 @@ def require_continuing(
             f"what is {how} after {t} steps must equal the original and be independent, but its state is different",
         )
         for since, other in list(duplicates.items()):
-            got = step(other)
-            require(
-                fingerprint(got) == fingerprint(expected),
-                "what is {} after {} steps must continue like the original, but step {} gives {} instead of {}",
-                *(how, since, t + 1, got, expected),
-            )
+            promise = f"what is {how} after {since} steps must continue like the original"
+            require_same(step(other), expected, promise, f"the result of step {t + 1}")
             if t - since == afterwards:
                 del duplicates[since]
 

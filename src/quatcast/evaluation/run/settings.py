@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
-from quatcast.evaluation.catalogue import Predictor, find_predictor, predictors
+from quatcast.evaluation.catalogue import CATALOGUE, Predictor, find_predictor, predictors
 from quatcast.evaluation.protocol import QUICK_SECONDS
 from quatcast.evaluation.records import Configuration
 from quatcast.evaluation.run.recordings import is_source
@@ -257,11 +257,8 @@ def _checked_grids(value: Any) -> dict[str, Grid]:
     if not isinstance(value, dict) or not all(isinstance(grid, dict) for grid in value.values()):
         raise ValueError(f"grids: expected a table for each predictor, got {value!r}")
     grids: dict[str, Grid] = {name: {} for name in value}
-    known = [predictor.name for predictor in predictors()]
-    for name in value:
-        if name not in known:
-            raise ValueError(f"grids: expected one of {', '.join(known)}, got {name!r}")
     for name, grid in value.items():
+        _one_of("grids", name, list(CATALOGUE))
         for key, values in grid.items():
             where = f"grids.{name}.{key}"
             pairs = [check_setting(where, find_predictor(name), key, one) for one in _list(where, values)]

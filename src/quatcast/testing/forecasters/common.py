@@ -10,7 +10,7 @@ import numpy as np
 
 from quatcast.basics.typing import Floats
 from quatcast.forecasting.contract import OnlineForecaster, horizons_of
-from quatcast.testing.tools import fingerprint, require
+from quatcast.testing.tools import require_same
 
 Make = Callable[[], Any]
 ForecasterCheck = Callable[[Make, Floats], None]
@@ -77,9 +77,7 @@ def by_horizon(forecaster: Any, found: Any) -> dict[int, Floats]:
 def same_rows(one: Floats, other: Floats, promise: str) -> None:
     """Require that two series of forecasts are equal, bit for bit."""
     for t, (a, b) in enumerate(zip(one, other, strict=True)):
-        require(
-            fingerprint(a) == fingerprint(b), "{}, but at sample {} one is {} and the other {}", *(promise, t, a, b)
-        )
+        require_same(b, a, promise, f"the one at sample {t}")
 
 
 def steps(x: Floats) -> list[Callable[[Any], Floats]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quatcast.testing.learners.common import TAUGHT, Make, Pairs, continue_alike, refused, steps, taught
-from quatcast.testing.tools import fingerprint, pickled, reloaded, require, require_continuing
+from quatcast.testing.tools import fingerprint, pickled, reloaded, require, require_continuing, require_same
 
 
 def inputs_are_neither_changed_nor_kept(make: Make, samples: Pairs) -> None:
@@ -35,18 +35,13 @@ def parameters_are_copied(make: Make, samples: Pairs) -> None:
     given = {name: array.copy() for name, array in own.items()}
     for array in learner.parameters().values():
         array[...] = np.nan
-    require(
-        fingerprint(learner.parameters()) == fingerprint(own),
-        "parameters() must return copies, but writing into them has changed the learner",
-    )
+    what = "after writing into them parameters()"
+    require_same(learner.parameters(), own, "parameters() must return copies", what)
     continue_alike(twin, copy.deepcopy(learner), samples, "writing into returned parameters must change nothing")
     learner.load_parameters(given)
     for array in given.values():
         array[...] = np.nan
-    require(
-        fingerprint(learner.parameters()) == fingerprint(own),
-        "load_parameters must copy the arrays, but writing into them has changed the learner",
-    )
+    require_same(learner.parameters(), own, "load_parameters must copy the arrays", what)
 
 
 def parameters_round_trip(make: Make, samples: Pairs) -> None:
@@ -55,10 +50,8 @@ def parameters_round_trip(make: Make, samples: Pairs) -> None:
     u, d = samples[0]
     other.begin(len(u), len(d))
     other.load_parameters(learner.parameters())
-    require(
-        fingerprint(other.parameters()) == fingerprint(learner.parameters()),
-        "parameters() must return what load_parameters was given, but it returns other values",
-    )
+    promise = "parameters() must return what load_parameters was given"
+    require_same(other.parameters(), learner.parameters(), promise, "its result")
     if learner.parameters() and not learner.recurrent:
         got, expected = other.predict(u), learner.predict(u)
         require(

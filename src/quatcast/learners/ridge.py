@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -275,14 +275,11 @@ class Ridge(Learner):
         moved = np.zeros(len(target))
         for (r, _, whole), fit in zip(due, fits, strict=True):
             moved[r] = self._use(r, fit, whole)
-        self._advance([r for r, _, _ in due])
-        return moved
-
-    def _advance(self, fitted: Sequence[int]) -> None:
-        """Carry out a part of what fits have left to do, for the runs that were not fitted just now."""
-        for r, inverse in enumerate(self.state.inverse):
+        fitted = {r for r, _, _ in due}
+        for r, inverse in enumerate(state.inverse):
             if r not in fitted:
-                inverse.advance()
+                inverse.advance()  # a part of what its last fit has left to do
+        return moved
 
     def _fit(self, r: int, fresh: int) -> Fit:
         """Fit run r to the last samples, those that it has not been fitted to."""

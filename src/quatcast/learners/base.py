@@ -212,15 +212,9 @@ class Learner(Checkpointable, ABC):
             if new:
                 self.rewind(None)
             raise
-        return Step(
-            self._public(out.prediction),
-            self._public(out.error),
-            self._per_run(out.loss),
-            self._per_run(out.weight),
-            self._per_run(out.gradient_norm),
-            out.depth,
-            out.truncated,
-        )
+        prediction, error = self._public(out.prediction), self._public(out.error)
+        loss, weight, norm = map(self._per_run, (out.loss, out.weight, out.gradient_norm))
+        return Step(prediction, error, loss, weight, norm, out.depth, out.truncated)
 
     def parameters(self) -> dict[str, Floats]:
         """Return copies of the parameters: (q, m, d) for matrices, (q, d) for biases, after the run axis."""

@@ -96,8 +96,7 @@ def loading_twice_gives_equal_recordings(source: Any) -> None:
     require(len(first) == len(second), f"loading twice must give equal recordings, but {len(first)} and {len(second)}")
     for one, other in zip(first, second, strict=True):
         require(
-            _content(one) == _content(other),
-            f"loading twice must give equal recordings, but {one.name!r} is different",
+            _content(one) == _content(other), f"loading twice must give equal recordings, but {one.name!r} is different"
         )
 
 

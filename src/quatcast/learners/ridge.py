@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.annotations import check_positive, is_whole
 from quatcast.basics.typing import Floats
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
@@ -119,8 +119,7 @@ class Ridge(Learner):
     state: RidgeState
 
     def __init__(self, regularization: float = 30.0, refit: int = 10, *, features: int | None = None) -> None:
-        if not (is_number(regularization) and regularization > 0):
-            raise ValueError(f"regularization: expected a positive finite number, got {regularization!r}")
+        check_positive(regularization=regularization)
         if not is_whole(refit):
             raise ValueError(f"refit: expected a positive whole number of samples, got {refit!r}")
         if features is not None and not is_whole(features):

@@ -64,7 +64,7 @@ def has_recordings_with_different_names(source: Any) -> None:
     names = [recording.name for recording in _load(source)]
     require(names, "a source must have at least one recording, but it has none")
     for name in names:
-        require(name.strip(), f"the name of a recording must be a text, but it is {name!r}")
+        require(name.strip(), f"a recording must have a name, but it is {name!r}")
         require(names.count(name) == 1, f"recordings must have different names, but {names.count(name)} are {name!r}")
 
 

@@ -185,16 +185,15 @@ def require_continuing(
     """
     duplicates = dict[int, Any]()
     for t, step in enumerate(steps):
-        before = fingerprint(original)
         if t in moments:
-            duplicates[t] = duplicate(original)
+            before, duplicates[t] = fingerprint(original), duplicate(original)
         expected = step(original)
         require(
             t not in moments or fingerprint(duplicates[t]) == before,
-            f"what is {how} after {t} steps must equal the original and be independent, but its state is different",
+            f"a duplicate ({how}) after {t} steps must equal the original and be independent of it, but it is not",
         )
         for since, other in list(duplicates.items()):
-            promise = f"what is {how} after {since} steps must continue like the original"
+            promise = f"a duplicate ({how}) after {since} steps must continue like the original"
             require_same(step(other), expected, promise, f"the result of step {t + 1}")
             if t - since == afterwards:
                 del duplicates[since]
@@ -211,7 +210,9 @@ def reloaded(original: Any) -> Any:
         path = Path(folder) / "saved"
         original.save(path)
         kind = type(Checkpointable.load(path))
-        require(kind is type(original), f"loading must return a {type(original)!r}, but it returned a {kind!r}")
+        require(
+            kind is type(original), f"loading must return a {type(original).__name__}, but it gives a {kind.__name__}"
+        )
         return type(original).load(path)
 
 

@@ -57,7 +57,7 @@ def unobserved_channels_are_not_learnt_from(make: Make, x: Floats) -> None:
             other.update(np.where(observed[:, None], row, row + 10.0), observed)
             for learner, changed in zip(_learners(one), _learners(other), strict=True):
                 promise = "channels that were not observed must not be learnt from"
-                what = f"after sample {t} with other ones what {learner!r} has learnt"
+                what = f"what {learner!r} has learnt by sample {t}"
                 require_same(changed.parameters(), learner.parameters(), promise, what)
         forecaster.update(row)
 

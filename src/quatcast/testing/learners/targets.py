@@ -36,7 +36,7 @@ def unobserved_targets_are_not_learnt_from(make: Make, samples: Pairs) -> None:
     one = _taught_with(make, samples, np.negative, hidden)
     other = _taught_with(make, samples, lambda d: 1e3 + 0 * d, hidden)
     promise = "numbers of a target that were not observed must not be learnt from"
-    require_same(one.parameters(), other.parameters(), promise, "with other ones the result")
+    require_same(one.parameters(), other.parameters(), promise, "what was learnt with other ones")
     continue_alike(one, other, samples, promise)
     u, d = samples[0]
     step = one.update(u, d, hidden)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from quatcast import (
     CLMS,
     GRU,
@@ -29,29 +27,14 @@ from quatcast import (
 
 @dataclass(frozen=True)
 class Specimen:
-    """A learner's class and settings, the sizes to try it at, and the settings of each of its runs alone."""
+    """A learner's class and settings, and the settings of each of its runs alone."""
 
     kind: type
     settings: dict[str, Any]
     alone: tuple[dict[str, Any], ...] = ()
-    n_inputs: int = 3
-    n_outputs: int = 2
 
     def make(self):
         return self.kind(**self.settings)
-
-    def samples(self, n, seed=0):
-        """Pairs (u, d) as this learner takes them."""
-        rng, d = np.random.default_rng(seed), self.kind.algebra.dimension
-        tail = () if d == 1 else (d,)
-        u, y = rng.normal(size=(n, self.n_inputs, *tail)), rng.normal(size=(n, self.n_outputs, *tail))
-        return list(zip(u, y, strict=True))
-
-    def trained(self, n=12):
-        learner = self.make()
-        for u, d in self.samples(n):
-            learner.update(u, d)
-        return learner
 
 
 SMALL = {"hidden": (3,), "init_std": 0.2, "max_depth": 40}

@@ -77,6 +77,34 @@ def is_number(value: Any) -> bool:
         return False
 
 
+def check_whole(**values: Any) -> None:
+    """Raise a ValueError that names the first value that is not a positive whole number.
+
+    Examples
+    --------
+    >>> check_whole(refit=10, units=2.5)
+    Traceback (most recent call last):
+    ValueError: units: expected a positive whole number, got 2.5
+    """
+    for name, value in values.items():
+        if not is_whole(value):
+            raise ValueError(f"{name}: expected a positive whole number, got {value!r}")
+
+
+def check_positive(**values: Any) -> None:
+    """Raise a ValueError that names the first value that is not a positive finite number.
+
+    Examples
+    --------
+    >>> check_positive(width=2.0, gain=0.0)
+    Traceback (most recent call last):
+    ValueError: gain: expected a positive finite number, got 0.0
+    """
+    for name, value in values.items():
+        if not (is_number(value) and value > 0):
+            raise ValueError(f"{name}: expected a positive finite number, got {value!r}")
+
+
 def _fits_tuple(value: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
     if len(inner) == 2 and inner[1] is Ellipsis:
         return all(fits(item, inner[0]) for item in value)

@@ -18,7 +18,7 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -87,6 +87,10 @@ class Container:
         behind is removed by a later call.
         """
         target = Path(path)
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"{target.parent}: there is no such folder")
+        if target.is_dir():
+            raise IsADirectoryError(f"{path}: is a folder, not a file")
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
         try:
             with temporary.open("xb") as file:
@@ -144,20 +148,8 @@ def _remove_abandoned(target: Path) -> None:
             continue  # another process was faster, or the file belongs to somebody else
 
 
-class Contents(NamedTuple):
-    """The parts of a file whose checksums are right."""
-
-    outline: memoryview
-    body: memoryview
-
-    def unpack(self) -> tuple[Any, dict[int, Array]]:
-        """Return the tree and the arrays by their numbers; what is wrong with a forged file raises some error."""
-        described = json.loads(bytes(self.outline))
-        return described["tree"], _unpack(described["arrays"], self.body)
-
-
-def check_container(path: str | os.PathLike[str]) -> Contents:
-    """Read a file and check its format and its checksums.
+def read_container(path: str | os.PathLike[str]) -> tuple[memoryview, memoryview]:
+    """Read the outline and the packed arrays of a file, and check its format and its checksums.
 
     Raises
     ------
@@ -173,13 +165,16 @@ def check_container(path: str | os.PathLike[str]) -> Contents:
             raise ValueError(f"{path}: checkpoint format {version}; this version of quatcast reads format {VERSION}")
         content = memoryview(file.read())
     at = max(0, len(content) - length)
-    found = Contents(outline=content[at:], body=content[:at])
-    if zlib.crc32(found.outline) != outline_sum or zlib.crc32(found.body) != array_sum:
+    outline, body = content[at:], content[:at]
+    if zlib.crc32(outline) != outline_sum or zlib.crc32(body) != array_sum:
         raise ValueError(f"{path}: damaged, or not complete")
-    return found
+    return outline, body
 
 
-def _unpack(entries: list[dict[str, Any]], body: memoryview) -> dict[int, Array]:
+def unpack(outline: memoryview, body: memoryview) -> tuple[Any, dict[int, Array]]:
+    """Return the tree and the arrays by their numbers; what is wrong with a forged file raises some error."""
+    described = json.loads(bytes(outline))
+    entries = described["arrays"]
     sizes = [packed_size(entry) for entry in entries]
     if sum(sizes) != len(body):
         raise ValueError("the arrays do not fill the file")
@@ -193,4 +188,4 @@ def _unpack(entries: list[dict[str, Any]], body: memoryview) -> dict[int, Array]
                 raise ValueError(f"array {position} contains NaN or infinity, which it did not when it was saved")
             arrays[position] = place(array, entry["device"])
         body = body[size:]
-    return arrays
+    return described["tree"], arrays

@@ -6,8 +6,7 @@ import copy
 import inspect
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self, get_type_hints
 
 import numpy as np
@@ -16,7 +15,7 @@ from quatcast.algebra import Algebra, by_name
 from quatcast.basics.annotations import fits
 from quatcast.basics.escaping import one_line
 from quatcast.basics.typing import Array
-from quatcast.checkpoint.container import Container, check_container
+from quatcast.checkpoint.container import Container, read_container, unpack
 from quatcast.checkpoint.descriptors import NotBegun, on_class
 
 _PLAIN = (bool, int, float, str, type(None))
@@ -233,11 +232,10 @@ def write(path: str | os.PathLike[str], tree: Any) -> None:
     Snapshot(tree, copy=False).write(path)
 
 
-class Snapshot:
+class Snapshot(Container):
     """A tree of plain values, arrays and `Checkpointable` objects at one moment, to be written while they go on.
 
-    Taking a snapshot copies the arrays, which takes milliseconds; packing them takes ten times as long. See
-    `quatcast.checkpoint.container.Container` for `pack` and `write`.
+    Taking a snapshot copies the arrays, which takes milliseconds; packing them takes ten times as long.
 
     Parameters
     ----------
@@ -261,26 +259,14 @@ class Snapshot:
     def __init__(self, tree: Any, *, copy: bool = True) -> None:
         arrays: dict[int, tuple[int, Array]] = {}
         described = _describe(tree, arrays)
-        self._container = Container(described, dict(arrays.values()), copy=copy)
-
-    def pack(self) -> Iterator[None]:
-        """Pack the arrays, and yield after each group of them."""
-        return self._container.pack()
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write to a file, whole or not at all; what has not been packed is packed on the way."""
-        if not (folder := Path(path).parent).is_dir():
-            raise FileNotFoundError(f"{folder}: there is no such folder")
-        if Path(path).is_dir():
-            raise IsADirectoryError(f"{path}: is a folder, not a file")
-        self._container.write(path)
+        super().__init__(described, dict(arrays.values()), copy=copy)
 
 
 def read(path: str | os.PathLike[str]) -> Any:
     """Read a tree back; see `Checkpointable.load`."""
-    contents = check_container(path)
+    outline, body = read_container(path)
     try:
-        return _restore(*contents.unpack())
+        return _restore(*unpack(outline, body))
     except Exception as error:
         # The checksums are right, so the file was made to look like this. It may contain anything, and any error that
         # it causes means the same.

@@ -10,12 +10,7 @@ from quatcast.data.recording import Recording
 
 
 def corrupt(
-    recording: Recording,
-    *,
-    glitches: float = 0.0,
-    dropouts: float = 0.0,
-    magnitude: float = 30.0,
-    seed: int = 0,
+    recording: Recording, *, glitches: float = 0.0, dropouts: float = 0.0, magnitude: float = 30.0, seed: int = 0
 ) -> Recording:
     """Return a copy of a recording in which random samples of random channels are wrong or missing.
 

@@ -6,9 +6,10 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from quatcast.basics.logs import quiet
 
 READ_BYTES = 1 << 16
 LEAST_BYTES = 10_000
@@ -103,7 +104,7 @@ def download(
         retry_if_failed=retries,
     )
     # One session for all files keeps the connection open, and always closes it; the downloader of pooch does not.
-    with requests.Session() as session, _quiet(pooch.get_logger()):
+    with requests.Session() as session, quiet(logging.WARNING, "pooch"):
 
         def get(url: str, output: str, _: object) -> None:
             with session.get(url, timeout=timeout, stream=True) as answer, open(output, "wb") as file:
@@ -147,16 +148,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return "the connection failed or was interrupted"
     return "the received file does not have the published sha256 checksum"
-
-
-@contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _shown(names: Iterable[str], progress: bool) -> Iterable[str]:

@@ -173,32 +173,27 @@ class Recording:
             for i, axis in enumerate(axes)
         )
         order = tuple(self.order) or tuple(range(len(columns)))
-        self._check_names(positions, channels, units, columns, order)
-        self._check_arrays(positions, times, channels)
         positions.flags.writeable = times.flags.writeable = False
         values = {"positions": positions, "times": times, "channels": channels, "units": units}
         for name, value in (values | {"columns": columns, "order": order, "notes": tuple(self.notes)}).items():
             object.__setattr__(self, name, value)
+        self._check_names()
+        self._check_arrays()
 
-    def _check_names(
-        self,
-        positions: Floats,
-        channels: tuple[str, ...],
-        units: tuple[str, ...],
-        columns: tuple[str, ...],
-        order: tuple[int, ...],
-    ) -> None:
-        count, width = positions.shape[1], positions.shape[1] * positions.shape[2]
-        if len(channels) != count or len(set(channels)) != len(channels):
-            raise self._error(f"channels: expected {count} different names, got {channels}")
-        if len(units) != count:
-            raise self._error(f"units: expected {count} units, one per channel, got {units}")
-        if len(columns) != width:
-            raise self._error(f"columns: expected {width} names, one per coordinate, got {len(columns)}")
-        if sorted(order) != list(range(width)):
-            raise self._error(f"order: expected each of the numbers 0 to {width - 1} once, got {order}")
+    def _check_names(self) -> None:
+        _, count, size = self.positions.shape
+        width = count * size
+        if len(self.channels) != count or len(set(self.channels)) != count:
+            raise self._error(f"channels: expected {count} different names, got {self.channels}")
+        if len(self.units) != count:
+            raise self._error(f"units: expected {count} units, one per channel, got {self.units}")
+        if len(self.columns) != width:
+            raise self._error(f"columns: expected {width} names, one per coordinate, got {len(self.columns)}")
+        if sorted(self.order) != list(range(width)):
+            raise self._error(f"order: expected each of the numbers 0 to {width - 1} once, got {self.order}")
 
-    def _check_arrays(self, positions: Floats, times: Floats, channels: tuple[str, ...]) -> None:
+    def _check_arrays(self) -> None:
+        positions, times = self.positions, self.times
         if times.shape != positions.shape[:1]:
             raise self._error(f"times: expected shape ({len(positions)},), one per sample, got {times.shape}")
         if not (isinstance(self.rate, int | float | np.number) and np.isfinite(self.rate) and self.rate > 0):
@@ -208,7 +203,7 @@ class Recording:
             t, c, axis = infinite[0]
             raise self._error(
                 f"positions: expected finite values, or NaN for a missing sample, got {positions[t, c, axis]} "
-                f"at sample {t}, channel {channels[c]!r}, axis {axis}"
+                f"at sample {t}, channel {self.channels[c]!r}, axis {axis}"
             )
         increasing = np.isfinite(times) & (np.diff(times, prepend=-np.inf) > 0)
         if not increasing.all():

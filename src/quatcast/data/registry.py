@@ -6,33 +6,13 @@ same way, at the end of the modules that define them.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
-from typing import Protocol
 
 from quatcast.basics.registry import Registry, module_of
 from quatcast.data.recording import Recording
-
-
-class Loader(Protocol):
-    """The signature of the function that loads the recordings of a source.
-
-    `data_dir` is a folder that holds the files of the source, or None for the default place; a source without files
-    ignores it. `progress` asks for a progress display on standard error while something is downloaded.
-
-    Examples
-    --------
-    >>> load: Loader = find_source("simulated").load
-    >>> len(load(progress=True))
-    9
-    """
-
-    def __call__(self, *, data_dir: str | os.PathLike[str] | None = None, progress: bool = False) -> list[Recording]:
-        """Return the recordings."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -46,8 +26,9 @@ class Source:
     title
         One line that describes the recordings.
     load
-        Function that returns the recordings, called as `load(data_dir=None, progress=False)`; see `Loader`. It is not
-        called before the recordings are needed.
+        Function that returns the recordings, called as `load(data_dir=None, progress=False)` when they are needed.
+        `data_dir` is a folder that holds the files of the source, or None for the default place; a source without files
+        ignores it. `progress` asks for a progress display on standard error while something is downloaded.
     citation
         Reference to cite when the recordings are used, or an empty string.
     needs_download
@@ -67,7 +48,7 @@ class Source:
 
     name: str
     title: str
-    load: Loader
+    load: Callable[..., list[Recording]]
     citation: str = ""
     needs_download: Callable[[], bool] = lambda: False
     needs_copy: Callable[[], bool] = lambda: False

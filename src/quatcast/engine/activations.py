@@ -47,19 +47,12 @@ def sigmoid(f: Array) -> Array:
     return 0.5 * (1.0 + namespace(f).tanh(0.5 * f))
 
 
-def _relu(f: Array) -> Array:
-    return namespace(f).maximum(f, 0.0 * f)
-
-
-def _step(f: Array) -> Array:
-    xp = namespace(f)
-    return xp.astype(f > 0.0, f.dtype)
-
-
 _registry = {
     "tanh": Activation("tanh", tanh, lambda f, h: 1.0 - h * h),
     "sigmoid": Activation("sigmoid", sigmoid, lambda f, h: h * (1.0 - h)),
-    "relu": Activation("relu", _relu, lambda f, h: _step(f)),
+    "relu": Activation(
+        "relu", lambda f: namespace(f).maximum(f, 0.0 * f), lambda f, h: namespace(f).astype(f > 0.0, f.dtype)
+    ),
     "identity": Activation("identity", lambda f: f, lambda f, h: 0.0 * f + 1.0),
 }
 

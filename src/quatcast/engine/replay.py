@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from quatcast.algebra import Algebra, namespace, reshape, total
-from quatcast.basics.annotations import is_whole
+from quatcast.basics.annotations import check_whole, is_whole
 from quatcast.basics.typing import Array, Floats
 from quatcast.checkpoint import Checkpointable, State
 from quatcast.engine.cells import Saved
@@ -61,10 +61,9 @@ class Replay(Checkpointable):
     entries: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("updates", "batch", "window", "memory", "entries"):
-            value = getattr(self, name)
-            if not is_whole(value) and not (name == "entries" and value is None):
-                raise ValueError(f"{name}: expected a positive whole number, got {value!r}")
+        check_whole(updates=self.updates, batch=self.batch, window=self.window, memory=self.memory)
+        if self.entries is not None:
+            check_whole(entries=self.entries)
         if not is_whole(self.seed, 0):
             raise ValueError(f"seed: expected a whole number from 0, got {self.seed!r}")
         if self.memory < self.window:

@@ -73,8 +73,8 @@ def _recurrent(
     mse: Look,
     gates: int = 1,
     paper: bool = False,
-) -> None:
-    """Register a network with the correntropy loss, and the same network with the squared error.
+) -> tuple[Predictor, Predictor]:
+    """Return a network with the correntropy loss, and the same network with the squared error.
 
     `hidden` has five sizes: the quick profile tries the first, the standard profile the first and the third. Networks
     that are not in the paper are not compared by default.
@@ -113,35 +113,31 @@ def _recurrent(
         colour=mcc[0],
         symbol=mcc[1],
     )
-    register_predictor(correntropy)
-    register_predictor(square)
+    return correntropy, square
 
 
-def _filter(name: str, title: str, kind: type[LMS], colour: str, symbol: str) -> None:
-    """Register an adaptive linear filter of the paper."""
-    register_predictor(
-        Predictor(
-            name,
-            title,
-            partial(_linear, kind),
-            grid={"lags": LAGS, "learning_rate": [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]},
-            profiles={
-                "quick": {"lags": [10, 30], "learning_rate": [0.005, 0.05]},
-                "standard": {"lags": [10, 30]},
-            },
-            usual={"lags": 30, "learning_rate": 0.01},
-            units=UNITS,
-            along_runs=("learning_rate",),
-            default=True,
-            paper=name,
-            timed=True,
-            colour=colour,
-            symbol=symbol,
-        )
+def _filter(name: str, title: str, kind: type[LMS], colour: str, symbol: str) -> Predictor:
+    """Return an adaptive linear filter of the paper."""
+    return Predictor(
+        name,
+        title,
+        partial(_linear, kind),
+        grid={"lags": LAGS, "learning_rate": [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]},
+        profiles={"quick": {"lags": [10, 30], "learning_rate": [0.005, 0.05]}, "standard": {"lags": [10, 30]}},
+        usual={"lags": 30, "learning_rate": 0.01},
+        units=UNITS,
+        along_runs=("learning_rate",),
+        default=True,
+        paper=name,
+        timed=True,
+        colour=colour,
+        symbol=symbol,
     )
 
 
-register_predictor(
+QUATERNION_UNITS, REAL_UNITS = [10, 20, 30, 40, 45], [20, 40, 60, 80, 90]
+"""Hidden units as published. Twice as many real units have about as many parameters, and half as large a state."""
+for predictor in (
     Predictor(
         "recommended",
         "The forecaster that quatcast recommends",
@@ -153,30 +149,27 @@ register_predictor(
         default=True,
         colour="#D55E00",
         symbol="circle",
-    )
-)
-QUATERNION_UNITS, REAL_UNITS = [10, 20, 30, 40, 45], [20, 40, 60, 80, 90]
-"""Hidden units as published. Twice as many real units have about as many parameters, and half as large a state."""
-_recurrent(
-    *("QRNN", "Quaternion recurrent network", QRNN, QUATERNION_UNITS, ("#0072B2", "square"), ("#56B4E9", "diamond")),
-    paper=True,
-)
-_recurrent(
-    *("RNN", "Real recurrent network", RNN, REAL_UNITS, ("#009E73", "triangle-up"), ("#E69F00", "triangle-down")),
-    paper=True,
-)
-_recurrent(
-    *("QGRU", "Quaternion gated recurrent unit", QGRU, QUATERNION_UNITS),
-    *(("#8C564B", "pentagon"), ("#C49C94", "hexagram")),
-    gates=3,
-)
-_recurrent(
-    *("GRU", "Real gated recurrent unit", GRU, REAL_UNITS, ("#2F8F9D", "star-square"), ("#9EDAE5", "bowtie")),
-    gates=3,
-)
-_filter("QLMS", "Quaternion least mean squares", QLMS, "#CC79A7", "cross")
-_filter("LMS", "Least mean squares", LMS, "#B5A200", "x")
-register_predictor(
+    ),
+    *_recurrent(
+        *("QRNN", "Quaternion recurrent network", QRNN, QUATERNION_UNITS),
+        *(("#0072B2", "square"), ("#56B4E9", "diamond")),
+        paper=True,
+    ),
+    *_recurrent(
+        *("RNN", "Real recurrent network", RNN, REAL_UNITS, ("#009E73", "triangle-up"), ("#E69F00", "triangle-down")),
+        paper=True,
+    ),
+    *_recurrent(
+        *("QGRU", "Quaternion gated recurrent unit", QGRU, QUATERNION_UNITS),
+        *(("#8C564B", "pentagon"), ("#C49C94", "hexagram")),
+        gates=3,
+    ),
+    *_recurrent(
+        *("GRU", "Real gated recurrent unit", GRU, REAL_UNITS, ("#2F8F9D", "star-square"), ("#9EDAE5", "bowtie")),
+        gates=3,
+    ),
+    _filter("QLMS", "Quaternion least mean squares", QLMS, "#CC79A7", "cross"),
+    _filter("LMS", "Least mean squares", LMS, "#B5A200", "x"),
     Predictor(
         "RLS",
         "Recursive least squares",
@@ -190,14 +183,13 @@ register_predictor(
         default=True,
         colour="#7A5CC0",
         symbol="star",
-    )
-)
-register_predictor(
+    ),
     Predictor(
         *("persistence", "No motion: the last sample", _persistence),
         default=True,
         baseline=True,
         colour="#8A8A8A",
         symbol="hexagon",
-    )
-)
+    ),
+):
+    register_predictor(predictor)

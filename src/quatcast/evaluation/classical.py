@@ -55,7 +55,7 @@ def _qelm(batch: Batch) -> RecordingForecaster:
     return _displacements(QELM(**settings, refit=_refit(batch), seeds=list(batch.seeds)), batch)
 
 
-register_predictor(
+for predictor in (
     Predictor(
         *("constant-velocity", "Constant velocity", _constant_velocity),
         grid={"span": [1, 2, 4, 8]},
@@ -64,9 +64,7 @@ register_predictor(
         labels=("causal",),
         colour="#A0522D",
         symbol="arrow-right",
-    )
-)
-register_predictor(
+    ),
     Predictor(
         *("damped-velocity", "Velocity, followed as far as it has proved to lead", _damped_velocity),
         grid={"velocities": [1, 2, 4, 5]},
@@ -76,25 +74,19 @@ register_predictor(
         labels=("causal",),
         colour="#6B8E23",
         symbol="arrow-bar-right",
-    )
-)
-register_predictor(
+    ),
     Predictor(
         *("Kalman-CV", "Kalman filter, constant velocity", partial(_kalman, "velocity")),
         labels=("causal",),
         colour="#C23B75",
         symbol="hourglass",
-    )
-)
-register_predictor(
+    ),
     Predictor(
         *("Kalman-CA", "Kalman filter, constant acceleration", partial(_kalman, "acceleration")),
         labels=("causal",),
         colour="#E377C2",
         symbol="y-up",
-    )
-)
-register_predictor(
+    ),
     Predictor(
         *("ridge", "Ridge regression of displacements, refitted every second", _ridge),
         grid={"lags": [6, 12, 20], "regularization": [3.0, 10.0, 30.0, 100.0, 300.0]},
@@ -104,9 +96,7 @@ register_predictor(
         labels=("causal",),
         colour="#1F4E9E",
         symbol="octagon",
-    )
-)
-register_predictor(
+    ),
     Predictor(
         *("QELM", "Random quaternion neurons with a ridge regression, refitted every second", _qelm),
         grid={"lags": [6, 12, 20], "units": [50], "regularization": [20.0, 50.0, 100.0]},
@@ -117,5 +107,6 @@ register_predictor(
         labels=("causal",),
         colour="#17A398",
         symbol="diamond-tall",
-    )
-)
+    ),
+):
+    register_predictor(predictor)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quatcast.algebra import Algebra, R, fetch
-from quatcast.basics.annotations import is_whole
+from quatcast.basics.annotations import check_whole
 from quatcast.basics.typing import Array, Floats
 from quatcast.checkpoint import Checkpointable, State
 
@@ -144,9 +144,7 @@ class Learner(Checkpointable, ABC):
 
     def begin(self, n_inputs: int, n_outputs: int) -> Self:
         """Begin anew with inputs of n_inputs and targets of n_outputs numbers; the first `update` does it if needed."""
-        for name, value in (("n_inputs", n_inputs), ("n_outputs", n_outputs)):
-            if not is_whole(value):
-                raise ValueError(f"{name}: expected a positive whole number, got {value!r}")
+        check_whole(n_inputs=n_inputs, n_outputs=n_outputs)
         self.state = self._begin(int(n_inputs), int(n_outputs))
         return self
 
@@ -212,15 +210,9 @@ class Learner(Checkpointable, ABC):
             if new:
                 self.rewind(None)
             raise
-        return Step(
-            self._public(out.prediction),
-            self._public(out.error),
-            self._per_run(out.loss),
-            self._per_run(out.weight),
-            self._per_run(out.gradient_norm),
-            out.depth,
-            out.truncated,
-        )
+        prediction, error = self._public(out.prediction), self._public(out.error)
+        loss, weight, norm = map(self._per_run, (out.loss, out.weight, out.gradient_norm))
+        return Step(prediction, error, loss, weight, norm, out.depth, out.truncated)
 
     def parameters(self) -> dict[str, Floats]:
         """Return copies of the parameters: (q, m, d) for matrices, (q, d) for biases, after the run axis."""

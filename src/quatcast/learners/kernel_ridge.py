@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.annotations import check_positive, check_whole
 from quatcast.learners.memory import TINY, MemoryLearner, MemoryState, Singles
 
 
@@ -103,12 +103,8 @@ class KernelRidge(MemoryLearner):
         descents: int = 12,
     ) -> None:
         super().__init__(memory)
-        for name, value in (("width", width), ("regularization", regularization)):
-            if not (is_number(value) and value > 0):
-                raise ValueError(f"{name}: expected a positive finite number, got {value!r}")
-        for name, number in (("refit", refit), ("descents", descents)):
-            if not is_whole(number):
-                raise ValueError(f"{name}: expected a positive whole number, got {number!r}")
+        check_positive(width=width, regularization=regularization)
+        check_whole(refit=refit, descents=descents)
         if refit > memory:
             raise ValueError(f"refit: expected at most the {memory} samples of the memory, got {refit!r}")
         self.width, self.regularization = width, regularization

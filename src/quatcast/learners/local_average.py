@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quatcast.basics.annotations import is_number
+from quatcast.basics.annotations import check_positive
 from quatcast.learners.memory import TINY, MemoryLearner, MemoryState, Singles
 
 
@@ -40,8 +40,7 @@ class LocalAverage(MemoryLearner):
 
     def __init__(self, bandwidth: float = 0.1, memory: int = 1000) -> None:
         super().__init__(memory)
-        if not (is_number(bandwidth) and bandwidth > 0):
-            raise ValueError(f"bandwidth: expected a positive finite number, got {bandwidth!r}")
+        check_positive(bandwidth=bandwidth)
         self.bandwidth = bandwidth
 
     def _begin(self, n_inputs: int, n_outputs: int) -> MemoryState:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from quatcast.algebra import H, pack, unpack
-from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.annotations import check_positive, check_whole
 from quatcast.basics.typing import Floats
 from quatcast.learners.ridge import Ridge, RidgeState
 
@@ -82,10 +82,8 @@ class QELM(Ridge):
         flat = np.atleast_1d(np.asarray(seeds))
         if flat.dtype.kind not in "iu" or flat.ndim != 1 or len(flat) == 0 or np.any(flat < 0):
             raise ValueError(f"seeds: expected a whole number from 0, or a sequence of them, got {seeds!r}")
-        if not is_whole(units):
-            raise ValueError(f"units: expected a positive whole number, got {units!r}")
-        if not (is_number(gain) and gain > 0):
-            raise ValueError(f"gain: expected a positive finite number, got {gain!r}")
+        check_whole(units=units)
+        check_positive(gain=gain)
         self.units, self.gain, self.seeds = int(units), gain, seeds
 
     @property

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.annotations import check_positive, is_whole
 from quatcast.basics.typing import Floats
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
@@ -119,8 +119,7 @@ class Ridge(Learner):
     state: RidgeState
 
     def __init__(self, regularization: float = 30.0, refit: int = 10, *, features: int | None = None) -> None:
-        if not (is_number(regularization) and regularization > 0):
-            raise ValueError(f"regularization: expected a positive finite number, got {regularization!r}")
+        check_positive(regularization=regularization)
         if not is_whole(refit):
             raise ValueError(f"refit: expected a positive whole number of samples, got {refit!r}")
         if features is not None and not is_whole(features):
@@ -275,14 +274,11 @@ class Ridge(Learner):
         moved = np.zeros(len(target))
         for (r, _, whole), fit in zip(due, fits, strict=True):
             moved[r] = self._use(r, fit, whole)
-        self._advance([r for r, _, _ in due])
-        return moved
-
-    def _advance(self, fitted: Sequence[int]) -> None:
-        """Carry out a part of what fits have left to do, for the runs that were not fitted just now."""
-        for r, inverse in enumerate(self.state.inverse):
+        fitted = {r for r, _, _ in due}
+        for r, inverse in enumerate(state.inverse):
             if r not in fitted:
-                inverse.advance()
+                inverse.advance()  # a part of what its last fit has left to do
+        return moved
 
     def _fit(self, r: int, fresh: int) -> Fit:
         """Fit run r to the last samples, those that it has not been fitted to."""

@@ -22,18 +22,10 @@ def _constant(value: float, x: Floats, rate: float, rng: np.random.Generator) ->
     return np.full_like(x, value)
 
 
-def _noisy_constant(value: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return value + 0.1 * rng.normal(size=x.shape)
-
-
 def _spikes(size: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
     direction = rng.normal(size=x.shape)
     direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
     return np.where((rng.random(len(x)) < 0.3)[:, None, None], x + size * direction, x)
-
-
-def _ramp(speed: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
-    return x + speed * _index(x) / rate
 
 
 def _missing(share: float, x: Floats, rate: float, rng: np.random.Generator) -> Floats:
@@ -54,7 +46,7 @@ BURSTS: dict[str, Burst] = {
     "9999 for 0.5 s": partial(_part, partial(_constant, 9999.0), 0.5),
     "-9999 for 2 s": partial(_part, partial(_constant, -9999.0), 2.0),
     "1e8 for 0.5 s": partial(_part, partial(_constant, 1e8), 0.5),
-    "9999 with noise": partial(_noisy_constant, 9999.0),
+    "9999 with noise": lambda x, rate, rng: 9999.0 + 0.1 * rng.normal(size=x.shape),
     # Positions are shifted back by 1.5 m before they are shown: the same as data 1.5 m from the origin.
     "0 0 0, data 1.5 m away": partial(_constant, -1500.0),
     "0 0 0": partial(_constant, 0.0),
@@ -68,8 +60,8 @@ BURSTS: dict[str, Burst] = {
     "motion times 10": lambda x, rate, rng: x[:1] + 10.0 * (x - x[:1]),
     **{f"spikes of {size:g} mm": partial(_spikes, size) for size in (1.0, 3.0, 10.0, 100.0, 1e4, 1e8, 1e15, 1e30)},
     "alternating good and bad": lambda x, rate, rng: np.where(_index(x) % 2 == 0, x + 100.0, x),
-    "ramp of 5 mm/s": partial(_ramp, 5.0),
-    "ramp of 50 mm/s": partial(_ramp, 50.0),
+    "ramp of 5 mm/s": lambda x, rate, rng: x + 5.0 * _index(x) / rate,
+    "ramp of 50 mm/s": lambda x, rate, rng: x + 50.0 * _index(x) / rate,
     "frozen": lambda x, rate, rng: np.repeat(x[:1], len(x), axis=0),
     "all missing": partial(_missing, 1.0),
     "half missing": partial(_missing, 0.5),

@@ -44,24 +44,12 @@ def _some(fault: Fault, x: Floats, size: float, rng: np.random.Generator) -> Flo
     return np.where((rng.random(len(x)) < rng.random())[:, None, None], fault(x, size, rng), x)
 
 
-def _constant(x: Floats, size: float, rng: np.random.Generator) -> Floats:
-    return np.broadcast_to(size * _directions(x, rng), x.shape)
-
-
-def _frozen(x: Floats, size: float, rng: np.random.Generator) -> Floats:
-    return x[:1] + 0.01 * size * rng.normal(size=x.shape)
-
-
-def _missing(x: Floats, size: float, rng: np.random.Generator) -> Floats:
-    return np.where((rng.random(x.shape[:2]) < rng.random())[..., None], np.nan, x)
-
-
 def _offset(x: Floats, size: float, rng: np.random.Generator) -> Floats:
     return x + size * _directions(x, rng)
 
 
 FAULTS: dict[str, Fault] = {
-    "constant": _constant,
+    "constant": lambda x, size, rng: np.broadcast_to(size * _directions(x, rng), x.shape),
     "offset": _offset,
     "some offset": partial(_some, _offset),
     "noise": lambda x, size, rng: x + size * rng.normal(size=x.shape),
@@ -71,13 +59,13 @@ FAULTS: dict[str, Fault] = {
     "wave": _wave,
     "unit": lambda x, size, rng: x * size,
     "motion": lambda x, size, rng: x[:1] + size * (x - x[:1]),
-    "frozen with jitter": _frozen,
+    "frozen with jitter": lambda x, size, rng: x[:1] + 0.01 * size * rng.normal(size=x.shape),
     "late": _late,
     "reversed": lambda x, size, rng: x[::-1],
     "labels exchanged": lambda x, size, rng: x[:, rng.permutation(x.shape[1])],
     "mirrored": lambda x, size, rng: x * rng.choice([-1.0, 1.0], x.shape[-1]),
     "turned": _turned,
-    "missing": _missing,
+    "missing": lambda x, size, rng: np.where((rng.random(x.shape[:2]) < rng.random())[..., None], np.nan, x),
 }
 """Names of faults → what they do to positions.
 

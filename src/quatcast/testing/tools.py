@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import struct
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -23,19 +26,23 @@ class Interruption(BaseException):
     """The error that `interrupted` raises; not an `Exception`, so that handlers of ordinary errors let it pass."""
 
 
-def require(condition: Any, message: str, *values: Any) -> None:
-    """Raise an AssertionError with a message unless the condition holds.
+def require(condition: Any, message: str) -> None:
+    """Raise an AssertionError with a message unless the condition holds."""
+    if not condition:
+        raise AssertionError(message)
 
-    Values are put into the message only then: to print arrays takes longer than most checks.
+
+def require_same(got: Any, expected: Any, promise: str, what: str) -> None:
+    """Raise an AssertionError with a promise, and with both values, unless they are equal to the last bit.
 
     Examples
     --------
-    >>> require(1 + 1 == 3, "the sum must be {}, but it is {}", 3, 1 + 1)
+    >>> require_same(1 + 1, 3, "a sum must be right", "this one")
     Traceback (most recent call last):
-    AssertionError: the sum must be 3, but it is 2
+    AssertionError: a sum must be right, but this one is 2 instead of 3
     """
-    if not condition:
-        raise AssertionError(message.format(*values) if values else message)
+    if fingerprint(got) != fingerprint(expected):
+        raise AssertionError(f"{promise}, but {what} is {got} instead of {expected}")
 
 
 def check_make(make: Any, what: str) -> None:
@@ -149,12 +156,64 @@ def require_undoing(
                 f"rewind must undo a step exactly, but after step {t + 1} the state is different",
             )
         result, expected = step(one), step(twin)
-        require(
-            fingerprint(result) == fingerprint(expected),
-            "steps that were undone must not matter, but step {} gives {} instead of {}",
-            *(t + 1, result, expected),
-        )
+        require_same(result, expected, "steps that were undone must not matter", f"the result of step {t + 1}")
     require(fingerprint(one) == fingerprint(twin), "steps that were undone must not matter, but the states differ")
+
+
+def require_continuing(
+    original: Any,
+    steps: Sequence[Callable[[Any], Any]],
+    moments: Collection[int],
+    how: str,
+    duplicate: Callable[[Any], Any],
+    afterwards: int,
+) -> None:
+    """Require that duplicates of an object are independent of it and do what it does.
+
+    Parameters
+    ----------
+    original
+        The object.
+    steps
+        The steps of a run, each a function of the object.
+    moments
+        Numbers of steps after which a duplicate is made.
+    how, duplicate
+        How a duplicate is made, in words and as a function of the object.
+    afterwards
+        Number of further steps over which each duplicate is compared with the object.
+    """
+    duplicates = dict[int, Any]()
+    for t, step in enumerate(steps):
+        if t in moments:
+            before, duplicates[t] = fingerprint(original), duplicate(original)
+        expected = step(original)
+        require(
+            t not in moments or fingerprint(duplicates[t]) == before,
+            f"a duplicate ({how}) after {t} steps must equal the original and be independent of it, but it is not",
+        )
+        for since, other in list(duplicates.items()):
+            promise = f"a duplicate ({how}) after {since} steps must continue like the original"
+            require_same(step(other), expected, promise, f"the result of step {t + 1}")
+            if t - since == afterwards:
+                del duplicates[since]
+
+
+def pickled(original: Any) -> Any:
+    """Return what comes back from pickling an object."""
+    return pickle.loads(pickle.dumps(original))
+
+
+def reloaded(original: Any) -> Any:
+    """Return what comes back from saving an object and loading it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "saved"
+        original.save(path)
+        kind = type(Checkpointable.load(path))
+        require(
+            kind is type(original), f"loading must return a {type(original).__name__}, but it gives a {kind.__name__}"
+        )
+        return type(original).load(path)
 
 
 def interruption_points(make_step: Callable[[], Callable[[], Any]], points: int) -> list[int]:

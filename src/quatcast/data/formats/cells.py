@@ -31,6 +31,10 @@ THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
 """A number in which a comma may stand after the thousands."""
 SAMPLE = 200
 """Number of lines by which separators and the header are recognised."""
+Row = tuple[int, list[str]]
+"""Number of a line, counted from 1, and its cells."""
+Header = tuple[list[str], list[str], Literal["yes", "comment", "no"]]
+"""Names of the columns, their units, and where the names are."""
 
 
 @dataclass(eq=False)
@@ -75,8 +79,8 @@ def open_table(path: Path, encoding: str | None = None) -> Rows:
     style = _separators(texts)
     _refuse_thousands(path, texts, style)
     header, width = _header_line(path, sample, style)
-    above: list[tuple[int, list[str]]] = []
-    comment: tuple[int, str] | None = None
+    above: list[Row] = []
+    comment: Line | None = None
     for number, line in lines_of(path, encoding):
         if _is_comment(line):
             comment = (number, line.strip())
@@ -90,7 +94,9 @@ def open_table(path: Path, encoding: str | None = None) -> Rows:
         filled = sum(map(bool, map(str.strip, cells)))
         is_setting = number < header and filled < width and not _is_data(cells[:1], style)
         if _is_data(cells, style) and not is_setting:
-            return _begin(path, number, cells, above, comment, style, encoding)
+            table = _begin(path, (number, cells), above, comment, style)
+            table.encoding = encoding
+            return table
         above.append((number, cells))
     found = ""
     if len(above) > 1:
@@ -150,16 +156,9 @@ def number_in(path: Path, line: int, at: int, cell: str, name: str = "", *, comm
     return value
 
 
-def _begin(
-    path: Path,
-    number: int,
-    cells: list[str],
-    above: list[tuple[int, list[str]]],
-    comment: tuple[int, str] | None,
-    style: FileStyle,
-    encoding: str | None,
-) -> Rows:
+def _begin(path: Path, row: Row, above: list[Row], comment: Line | None, style: FileStyle) -> Rows:
     """Return the table that begins with a row of numbers, below the given lines."""
+    number, cells = row
     width = len(cells) - (1 if cells and not cells[-1].strip() and above and len(above[-1][1]) == len(cells) - 1 else 0)
     names, units, kind = _header(path, number, width, above, comment, style)
     notes = []
@@ -170,17 +169,10 @@ def _begin(
     style = replace(style, header=kind)
     has_header = kind != "no"
     names = names if has_header else [str(i + 1) for i in range(width)]
-    return Rows(names, units, has_header, cells[:width], style, number, encoding, notes)
+    return Rows(names, units, has_header, cells[:width], style, number, notes=notes)
 
 
-def _header(
-    path: Path,
-    number: int,
-    width: int,
-    above: list[tuple[int, list[str]]],
-    comment: tuple[int, str] | None,
-    style: FileStyle,
-) -> tuple[list[str], list[str], Literal["yes", "comment", "no"]]:
+def _header(path: Path, number: int, width: int, above: list[Row], comment: Line | None, style: FileStyle) -> Header:
     """Return the names of the columns, their units, and whether they are in a header, in a comment or nowhere."""
     units = [""] * width
     if len(above) > 1 and len(above[-1][1]) == width and _are_units(above[-1][1]):
@@ -206,7 +198,7 @@ def _header(
     return [], units, "no"
 
 
-def _refuse_sample(path: Path, above: list[tuple[int, list[str]]], style: FileStyle) -> None:
+def _refuse_sample(path: Path, above: list[Row], style: FileStyle) -> None:
     """Refuse a last line above the numbers that is a sample with words, below a header as wide as itself."""
     line, cells = above[-1]
     names = next((header for _, header in above[:-1] if len(header) == len(cells)), None)
@@ -299,7 +291,7 @@ def split_line(path: Path, number: int, line: str, delimiter: str) -> list[str]:
         raise ValueError(f"{path}, line {number}: {error}") from None
 
 
-def _cells(path: Path, table: Rows) -> Iterator[tuple[int, list[str]]]:
+def _cells(path: Path, table: Rows) -> Iterator[Row]:
     """Yield the line number and the cells of every row of numbers; blank lines and comments are skipped."""
 
     def rows() -> Iterator[Line]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from quatcast.basics.typing import Floats
 from quatcast.data.contents import Contents, Track
-from quatcast.data.formats.sections import Row, numbers, rate_in, tab_separated
+from quatcast.data.formats.cells import Row
+from quatcast.data.formats.sections import numbers, rate_in, tab_separated
 from quatcast.data.options import Options
 from quatcast.data.rotations import quaternions
 from quatcast.data.text import as_number, clean

@@ -10,11 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from quatcast.basics.typing import Floats
-from quatcast.data.formats.cells import number_in
+from quatcast.data.formats.cells import Row, number_in
 from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, as_number, clean, lines_of
-
-Row = tuple[int, list[str]]
-"""Number of a line, and its cells."""
 
 
 def tab_separated(path: Path, encoding: str | None) -> Iterator[Row]:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from quatcast.data.contents import Contents, Track
-from quatcast.data.formats.cells import split_line
-from quatcast.data.formats.sections import Row, numbers, rate_in
+from quatcast.data.formats.cells import Row, split_line
+from quatcast.data.formats.sections import numbers, rate_in
 from quatcast.data.options import Options
 from quatcast.data.text import clean, lines_of
 

@@ -10,7 +10,7 @@ from quatcast.evaluation.metrics import Estimate
 from quatcast.evaluation.records import Configuration
 from quatcast.evaluation.report import published
 from quatcast.evaluation.report.experiment import Experiment
-from quatcast.evaluation.report.tables import Cell, Column, Number, Table
+from quatcast.evaluation.report.tables import Cell, Column, Number, Table, columns
 from quatcast.evaluation.summary import LABELS, METRICS, PUBLISHED_HORIZON, Metric, Summary
 from quatcast.forecasting.contract import Labels
 
@@ -33,12 +33,11 @@ def estimate_cell(given: Estimate | None, decimals: int, best: float = math.nan,
 def errors(summary: Summary, labels: Labels, horizon: float, about: Experiment) -> Table:
     """Return every score of every predictor in every group, beside the paper's value where it can be compared."""
     compared = horizon == PUBLISHED_HORIZON and about.beside_paper
-    columns = [Column("Score", words=True), Column("Predictor", words=True)]
+    headings = [*columns(["Score", "Predictor"])]
     for group in summary.groups:
         count = len(summary.members(group))
         over = f"{group} ({count} recording{'s' if count > 1 else ''})"
-        columns += [Column(over)] if not compared else []
-        columns += [Column(title, over) for title in ("ours", "paper", "difference")] if compared else []
+        headings += [Column(title, over) for title in ("ours", "paper", "difference")] if compared else [Column(over)]
     rows = [
         tuple(_error_row(summary, labels, horizon, metric, predictor, compared))
         for metric in METRICS
@@ -52,7 +51,7 @@ def errors(summary: Summary, labels: Labels, horizon: float, about: Experiment) 
     notes += about.notes(summary, [horizon])
     caption = f"Test errors {horizon:g} s ahead, {LABELS[labels]}"
     name = f"errors-{labels}-{horizon:g}s"
-    return Table(name, caption, tuple(columns), tuple(rows), tuple(notes), grouped=True)
+    return Table(name, caption, tuple(headings), tuple(rows), tuple(notes), grouped=True)
 
 
 def _tested(summary: Summary, labels: Labels) -> list[str]:
@@ -81,7 +80,6 @@ def _error_row(
 def recordings(summary: Summary, labels: Labels, horizon: float) -> Table:
     """Return the RMSE of every predictor on every recording."""
     tested = _tested(summary, labels)
-    columns = (Column("Recording", words=True), Column("Group", words=True), *map(Column, tested))
     rows = []
     for name, group, *_ in summary.recordings:
         means = [summary.of_recording(labels, horizon, predictor, name) for predictor in tested]
@@ -89,13 +87,14 @@ def recordings(summary: Summary, labels: Labels, horizon: float) -> Table:
         rows.append((name, group, *(estimate_cell(mean, summary.decimals(), best) for mean in means)))
     notes = ("Mean over runs ± half-width of the 95% interval. The best value of each recording is in bold.",)
     caption = f"Test {summary.heading()} of each recording {horizon:g} s ahead, {LABELS[labels]}"
-    return Table(f"recordings-{labels}-{horizon:g}s", caption, columns, tuple(rows), notes)
+    return Table(
+        f"recordings-{labels}-{horizon:g}s", caption, columns(["Recording", "Group"], tested), tuple(rows), notes
+    )
 
 
 def horizons(summary: Summary, labels: Labels) -> Table:
     """Return the RMSE of every predictor at every horizon, in every group."""
-    columns = [Column("Group", words=True), Column("Predictor", words=True)]
-    columns += [Column(f"{horizon:g} s", "horizon") for horizon in summary.horizons]
+    headings = (*columns(["Group", "Predictor"]), *(Column(f"{h:g} s", "horizon") for h in summary.horizons))
     rows: list[tuple[Cell, ...]] = []
     for group in summary.groups:
         best = {h: ranking[0][1].mean for h in summary.horizons if (ranking := summary.ranking(labels, h, group))}
@@ -108,9 +107,7 @@ def horizons(summary: Summary, labels: Labels) -> Table:
                 )
                 rows.append((group, predictor, *cells))
     caption = f"Test {summary.heading()} against the horizon, {LABELS[labels]}"
-    return Table(
-        f"horizons-{labels}", caption, tuple(columns), tuple(rows), ("The best value is in bold.",), grouped=True
-    )
+    return Table(f"horizons-{labels}", caption, headings, tuple(rows), ("The best value is in bold.",), grouped=True)
 
 
 def configurations(summary: Summary, labels: Labels, horizon: float) -> Table:
@@ -121,12 +118,11 @@ def configurations(summary: Summary, labels: Labels, horizon: float) -> Table:
         if result.labels == labels and result.horizon == horizon and result.configuration
     }
     tuned = in_order(predictor for predictor, _ in chosen)
-    columns = (Column("Recording", words=True), *(Column(name, words=True) for name in tuned))
     rows = tuple(
         (name, *(words(chosen.get((predictor, name), {})) for predictor in tuned)) for name, *_ in summary.recordings
     )
     caption = f"Configurations chosen by validation, {horizon:g} s ahead, {LABELS[labels]}"
-    return Table(f"configurations-{labels}-{horizon:g}s", caption, columns, rows)
+    return Table(f"configurations-{labels}-{horizon:g}s", caption, columns(["Recording", *tuned]), rows)
 
 
 def words(configuration: Configuration) -> str:

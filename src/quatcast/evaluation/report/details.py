@@ -19,7 +19,7 @@ from quatcast.evaluation.catalogue import in_order
 from quatcast.evaluation.metrics import distances
 from quatcast.evaluation.protocol import TEST, validation_samples
 from quatcast.evaluation.records import Trace
-from quatcast.evaluation.report.tables import Cell, Column, Number, Table
+from quatcast.evaluation.report.tables import Cell, Column, Number, Table, columns
 from quatcast.evaluation.summary import LABELS, Summary, fitting_decimals
 from quatcast.forecasting.contract import Labels
 
@@ -128,19 +128,19 @@ class Details:
     def distributions(self, labels: Labels, horizon: float) -> Table | None:
         """Return median, 95th percentile, maximum, share within the tolerance, and the RMSE by axis."""
         axes = self._axes()
-        columns = [Column("Predictor", words=True)]
+        headings = [*columns(["Predictor"])]
         over = with_unit("Error", self.summary.unit)
-        columns += [Column(title, over) for title in ("median", "95th percentile", "maximum")]
+        headings += [Column(title, over) for title in ("median", "95th percentile", "maximum")]
         if self.tolerance is not None:
-            columns.append(Column(f"Within {self.tolerance:g} {self.summary.unit} [%]".replace("  ", " ")))
-        columns += [Column(axis, with_unit("RMSE by axis", self.summary.unit)) for axis in axes]
+            headings.append(Column(f"Within {self.tolerance:g} {self.summary.unit} [%]".replace("  ", " ")))
+        headings += [Column(axis, with_unit("RMSE by axis", self.summary.unit)) for axis in axes]
         rows = []
         for name in self._predictors(labels, horizon):
             complete = self._complete(labels, horizon, name)
             if complete:
                 rows.append((name, *self._cells(complete, len(axes))))
             else:
-                rows.append((name, "incomplete", *[""] * (len(columns) - 2)))
+                rows.append((name, "incomplete", *[""] * (len(headings) - 2)))
         if not rows:
             return None
         notes = (
@@ -148,7 +148,7 @@ class Details:
             "each predictor: one run, without intervals. Means over recordings; the maximum is the largest of all.",
         )
         caption = f"Distribution of the errors {horizon:g} s ahead, {LABELS[labels]}"
-        return Table(f"distribution-{labels}-{horizon:g}s", caption, tuple(columns), tuple(rows), notes)
+        return Table(f"distribution-{labels}-{horizon:g}s", caption, tuple(headings), tuple(rows), notes)
 
     def _axes(self) -> tuple[str, ...]:
         """Return the names of the axes if all recordings have the same, and if they are not those of orientations."""
@@ -188,7 +188,7 @@ class Details:
                 rows.append((info.name, channel, *cells))
         if not several or not tested:
             return None
-        columns = (Column("Recording", words=True), Column("Channel", words=True), *map(Column, tested))
+        headings = columns(["Recording", "Channel"], tested)
         caption = f"Test {self.summary.heading()} of each channel {horizon:g} s ahead, {LABELS[labels]}"
         notes = ("One run of each predictor. The best value of each channel is in bold.",)
-        return Table(f"channels-{labels}-{horizon:g}s", caption, columns, tuple(rows), notes, grouped=True)
+        return Table(f"channels-{labels}-{horizon:g}s", caption, headings, tuple(rows), notes, grouped=True)

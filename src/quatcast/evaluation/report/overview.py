@@ -13,7 +13,7 @@ from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import error_unit
 from quatcast.evaluation.protocol import CUT, SCALING, TEST
-from quatcast.evaluation.report.tables import Cell, Column, Number, Table
+from quatcast.evaluation.report.tables import Cell, Number, Table, columns
 from quatcast.evaluation.summary import Summary
 
 SCORES = (
@@ -62,16 +62,11 @@ def predictors(summary: Summary, grids: Mapping[str, Mapping[str, Sequence[Any]]
         tried = math.prod(len(values) for values in grids.get(name, {}).values())
         seeds = {result.seed for result in summary.results if result.predictor == name}
         rows.append((name, describe(name).title, Number(tried, 0), Number(len(seeds), 0)))
-    columns = (
-        Column("Predictor", words=True),
-        Column("Method", words=True),
-        Column("Configurations tried"),
-        Column("Runs per recording"),
-    )
+    headings = columns(["Predictor", "Method"], ["Configurations tried", "Runs per recording"])
     notes = (
         "Predictors that begin with random weights are run several times; others give the same result every time.",
     )
-    return Table("predictors", "Predictors that were compared", columns, tuple(rows), notes)
+    return Table("predictors", "Predictors that were compared", headings, tuple(rows), notes)
 
 
 def recordings(given: Sequence[Recording]) -> Table:
@@ -93,21 +88,12 @@ def recordings(given: Sequence[Recording]) -> Table:
                 Number(100 * missing, 1),
             )
         )
-    columns = (
-        Column("Recording", words=True),
-        Column("Group", words=True),
-        Column("Channels", words=True),
-        Column("Unit", words=True),
-        Column("Rate [Hz]"),
-        Column("Used [s]"),
-        Column("Whole [s]"),
-        Column("Missing [%]"),
-    )
+    words, numbers = ["Recording", "Group", "Channels", "Unit"], ["Rate [Hz]", "Used [s]", "Whole [s]", "Missing [%]"]
     notes = (
         f"The first {SCALING:g} s are used for scaling, the first {TEST:g} s for the choice of settings, the rest for "
         "the test. Used: length that was evaluated. Missing: share of samples that were not observed.",
     )
-    return Table("recordings", "Recordings that were tested", columns, tuple(rows), notes)
+    return Table("recordings", "Recordings that were tested", columns(words, numbers), tuple(rows), notes)
 
 
 def join(words: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from quatcast.evaluation.records import Timing, Trace
 from quatcast.evaluation.report import published
 from quatcast.evaluation.report.comparison import words
 from quatcast.evaluation.report.forecast_panels import STATUS
-from quatcast.evaluation.report.tables import Cell, Column, Number, Table
+from quatcast.evaluation.report.tables import Cell, Number, Table, columns
 from quatcast.evaluation.summary import ALL, LABELS, fitting_decimals
 
 
@@ -35,18 +35,12 @@ def times(timings: Sequence[Timing]) -> Table:
                 Number(paper / ours.milliseconds, 0) if ours and paper else "",
             )
         )
-    columns = (
-        Column("Predictor", words=True),
-        Column("Our sizes", words=True),
-        Column("Ours [ms]"),
-        Column("Paper [ms]"),
-        Column("Speed-up"),
-    )
+    headings = columns(["Predictor", "Our sizes"], ["Ours [ms]", "Paper [ms]", "Speed-up"])
     notes = (
         "Median time of one step (learning and forecasting) on one core. The paper's times are for an i7-10700K with "
         "an RTX 3080, at sizes that it does not state.",
     )
-    return Table("times", "Milliseconds per step, look-ahead labels", columns, tuple(rows), notes)
+    return Table("times", "Milliseconds per step, look-ahead labels", headings, tuple(rows), notes)
 
 
 def sample_times(measured: Mapping[str, float], rate: float, recording: str) -> Table:
@@ -68,26 +62,20 @@ def sample_times(measured: Mapping[str, float], rate: float, recording: str) -> 
         )
         for name in in_order(measured)
     ]
-    columns = (Column("Predictor", words=True), Column("Time per sample [ms]"), Column("Share of the interval [%]"))
+    headings = columns(["Predictor"], ["Time per sample [ms]", "Share of the interval [%]"])
     notes = (
         "Time to learn from a sample and to forecast, for one run of the tested configuration on one core, measured "
         f"after the first {TEST:g} s of {recording}. Its samples are {interval:.3g} ms apart; a predictor that takes "
         "longer cannot follow.",
     )
-    return Table("sample-times", "Milliseconds per sample, causal labels", columns, tuple(rows), notes)
+    return Table("sample-times", "Milliseconds per sample, causal labels", headings, tuple(rows), notes)
 
 
 def coverage(traces: Sequence[Trace]) -> Table:
     """Return how often the actual position was within the radius, and how often gate and status intervened."""
     rows: list[tuple[Cell, ...]] = []
-    columns = (
-        Column("Forecast", words=True),
-        Column("Recording", words=True),
-        Column("Within radius [%]"),
-        Column(with_unit("Median radius", traces[0].unit)),
-        Column("Rejected [%]"),
-        Column("Degraded or hold [%]"),
-    )
+    radius = with_unit("Median radius", traces[0].unit)
+    headings = columns(["Forecast", "Recording"], ["Within radius [%]", radius, "Rejected [%]", "Degraded or hold [%]"])
     cases = sorted({(trace.predictor, trace.labels, trace.horizon) for trace in traces})
     for predictor, labels, horizon in cases:
         of_case = [t for t in traces if (t.predictor, t.labels, t.horizon) == (predictor, labels, horizon)]
@@ -98,7 +86,7 @@ def coverage(traces: Sequence[Trace]) -> Table:
         f"Over the test, from {TEST:g} s on. The target is 95% of positions within the radius. Rejected: "
         "samples that the gate classified as faulty and replaced.",
     )
-    return Table("coverage", "Coverage, gate and status", columns, tuple(rows), notes, grouped=True)
+    return Table("coverage", "Coverage, gate and status", headings, tuple(rows), notes, grouped=True)
 
 
 def _coverage(traces: Sequence[Trace]) -> Iterator[Cell]:

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -70,6 +70,11 @@ class Column:
         return f"{self.over}: {self.title}" if self.over else self.title
 
 
+def columns(words: Iterable[str], numbers: Iterable[str] = ()) -> tuple[Column, ...]:
+    """Return columns of words, followed by columns of numbers, with these headings."""
+    return (*(Column(title, words=True) for title in words), *map(Column, numbers))
+
+
 @dataclass(frozen=True)
 class Table:
     """A table with a caption.
@@ -89,7 +94,7 @@ class Table:
 
     Examples
     --------
-    >>> table = Table("demo", "RMSE, causal labels", (Column("Predictor", words=True), Column("RMSE [mm]")),
+    >>> table = Table("demo", "RMSE, causal labels", columns(["Predictor"], ["RMSE [mm]"]),
     ...               (("LMS", Number(1.5, 2, margin=0.1)), ("RLS", Number(1.25, 2, best=True))))
     >>> print(table.markdown())
     **RMSE, causal labels**

@@ -26,6 +26,7 @@ def tolerances(text: str, units: Sequence[str]) -> list[float | None]:
     ([2.0], [5.0, 2.0, None], [None])
     """
     given: dict[str, float] = {}
+    listed = ", ".join(unit or "unknown" for unit in units)
     for word in filter(None, map(str.strip, text.split(","))):
         match = re.fullmatch(r"([0-9.eE+-]+)\s*(.*)", word)
         value = as_number(match[1]) if match else None
@@ -37,13 +38,11 @@ def tolerances(text: str, units: Sequence[str]) -> list[float | None]:
         if not unit:
             if len(units) > 1 and "mm" not in units:
                 raise ValueError(
-                    f"--tolerance: expected a number with its unit, because the recordings have the units "
-                    f"{', '.join(unit or 'unknown' for unit in units)}, got {word!r}"
+                    f"--tolerance: expected a number with its unit, because the recordings have the units {listed}, "
+                    f"got {word!r}"
                 )
             unit = units[0] if len(units) == 1 else "mm"
         elif unit not in units:
-            raise ValueError(
-                f"--tolerance: expected one of the units {', '.join(unit or 'unknown' for unit in units)}, got {word!r}"
-            )
+            raise ValueError(f"--tolerance: expected one of the units {listed}, got {word!r}")
         given[unit] = value
     return [given.get(unit) for unit in units]

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from quatcast.basics.logs import quiet
 from quatcast.evaluation.provenance import Origin, origin
 from quatcast.evaluation.run.execution import Pool
 
@@ -49,7 +50,8 @@ def dask(address: str, files: Sequence[Path] = (), modules: Collection[str] = ()
         from distributed import Client
     except ImportError as error:
         raise ValueError("cluster: Dask is not installed; install quatcast[cluster]") from error
-    with _quiet():
+    # Dask would print tracebacks when a connection is lost.
+    with quiet(logging.CRITICAL, "distributed", "distributed.client", "tornado.application"):
         try:
             client = Client(address, timeout=ANSWER)
         except (OSError, ValueError) as error:
@@ -138,17 +140,3 @@ class _Cluster(Executor):
         if type(error).__name__ == "KilledWorker":
             return ConnectionError(f"cluster: workers died of a task, perhaps for lack of memory; {RESUME}")
         return error
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence the log of Dask, which prints tracebacks when a connection is lost."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado.application")]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)

@@ -19,13 +19,7 @@ from quatcast.data.recording import Recording
 from quatcast.evaluation.catalogue import find_predictor
 from quatcast.evaluation.in_space import batch_for, coordinates_for
 from quatcast.evaluation.metrics import score
-from quatcast.evaluation.protocol import (
-    Case,
-    applicable,
-    choose,
-    scaling_samples,
-    validation_samples,
-)
+from quatcast.evaluation.protocol import Case, applicable, choose, scaling_samples, validation_samples
 from quatcast.evaluation.provenance import Origin, origin
 from quatcast.evaluation.records import Configuration, NewTrace, Result, Stage, Unseeded
 from quatcast.evaluation.run.estimate import check_needs

@@ -199,11 +199,7 @@ def first_samples(recording: Recording, count: int) -> Recording:
 
 
 def _read(
-    file: str,
-    rates: Mapping[str, float],
-    channels: Sequence[str] | None,
-    reading: Mapping[str, Any],
-    used: set[str],
+    file: str, rates: Mapping[str, float], channels: Sequence[str] | None, reading: Mapping[str, Any], used: set[str]
 ) -> list[Recording]:
     """Read a file, and add to `used` those of the channels that it has."""
     if not Path(file).is_file():

@@ -9,13 +9,13 @@ import math
 import os
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
-from quatcast.evaluation.catalogue import Predictor, find_predictor, predictors
+from quatcast.evaluation.catalogue import CATALOGUE, Predictor, find_predictor, predictors
 from quatcast.evaluation.protocol import QUICK_SECONDS
 from quatcast.evaluation.records import Configuration
 from quatcast.evaluation.run.recordings import is_source
@@ -115,11 +115,10 @@ class Settings:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Return settings from plain values, as in a TOML file; the profile provides those that are not given."""
-        known = {f.name for f in dataclasses.fields(cls)}
         for key in given:
-            if key not in known:
-                raise ValueError(f"{key}: unknown setting; expected one of {', '.join(sorted(known))}")
-        values = {key: _checked(key, value) for key, value in given.items()}
+            if key not in _CHECKS:
+                raise ValueError(f"{key}: unknown setting; expected one of {', '.join(sorted(_CHECKS))}")
+        values = {key: _CHECKS[key](key, value) for key, value in given.items()}
         settings = cls(**PROFILES[values.get("profile", "quick")] | values)
         compared = [find_predictor(name) for name in settings.predictors]
         if not any(rule in predictor.labels for predictor in compared for rule in settings.labels):
@@ -197,41 +196,6 @@ class Settings:
                 raise ValueError(f"grids.{name}: expected {grid} as before, got {self.grids[name]}")
 
 
-def _checked(key: str, value: Any) -> Any:
-    """Return the value of a setting, or raise an error that names the setting and what it should be."""
-    match key:
-        case "profile":
-            return _one_of(key, value, list(PROFILES))
-        case "data":
-            return value if isinstance(value, str) and is_source(value) else _files(key, value)
-        case "predictors":
-            return [find_predictor(name).name for name in _list(key, value)]
-        case "labels":
-            return [_one_of(key, word, ["causal", "lookahead"]) for word in _list(key, value)]
-        case "horizons":
-            return sorted(_seconds(key, number) for number in _list(key, value))
-        case "rates":
-            return {word: positive(f"{key}.{word}", rate, "number of Hz") for word, rate in _table(value).items()}
-        case "units":
-            return {word: _text(f"{key}.{word}", unit) for word, unit in _table(value).items()}
-        case "groups":
-            return {group: _texts(f"{key}.{group}", words) for group, words in _table(value).items()}
-        case "channels":
-            return _texts(key, value)
-        case "glitches" | "missing":
-            return _probability(key, value)
-        case "glitch_size":
-            return positive(key, value, "number of spreads")
-        case "seconds":
-            return 0.0 if value == 0 and not isinstance(value, bool) else _seconds(key, value)
-        case "validation_seeds" | "test_seeds" | "max_runs" | "workers":
-            return _count(key, value)
-        case "grids":
-            return _checked_grids(value)
-        case _:
-            return _text(key, value)
-
-
 def _text(key: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"{key}: expected a text, got {value!r}")
@@ -242,9 +206,10 @@ def _texts(key: str, value: Any) -> list[str]:
     return [_text(key, word) for word in _list(key, value)]
 
 
-def _table(value: Any) -> dict[str, Any]:
-    """Return a table as it is, and a single value as a table that applies to every file."""
-    return value if isinstance(value, dict) else {"*": value}
+def _table(key: str, value: Any, check: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """Return a table with checked values; a single value becomes a table that applies to every file."""
+    table = value if isinstance(value, dict) else {"*": value}
+    return {word: check(f"{key}.{word}", one) for word, one in table.items()}
 
 
 def _probability(key: str, value: Any) -> float:
@@ -253,15 +218,12 @@ def _probability(key: str, value: Any) -> float:
     return float(value)
 
 
-def _checked_grids(value: Any) -> dict[str, Grid]:
+def _grids(_: str, value: Any) -> dict[str, Grid]:
     if not isinstance(value, dict) or not all(isinstance(grid, dict) for grid in value.values()):
         raise ValueError(f"grids: expected a table for each predictor, got {value!r}")
     grids: dict[str, Grid] = {name: {} for name in value}
-    known = [predictor.name for predictor in predictors()]
-    for name in value:
-        if name not in known:
-            raise ValueError(f"grids: expected one of {', '.join(known)}, got {name!r}")
     for name, grid in value.items():
+        _one_of("grids", name, list(CATALOGUE))
         for key, values in grid.items():
             where = f"grids.{name}.{key}"
             pairs = [check_setting(where, find_predictor(name), key, one) for one in _list(where, values)]
@@ -343,3 +305,30 @@ def _literal(value: Any) -> str:
 
 def _key(name: str) -> str:
     return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else json.dumps(name)
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "profile": lambda key, value: _one_of(key, value, list(PROFILES)),
+    "data": lambda key, value: value if isinstance(value, str) and is_source(value) else _files(key, value),
+    "data_dir": _text,
+    "predictors": lambda key, value: [find_predictor(name).name for name in _list(key, value)],
+    "labels": lambda key, value: [_one_of(key, word, ["causal", "lookahead"]) for word in _list(key, value)],
+    "horizons": lambda key, value: sorted(_seconds(key, number) for number in _list(key, value)),
+    "rates": lambda key, value: _table(key, value, lambda name, rate: positive(name, rate, "number of Hz")),
+    "units": lambda key, value: _table(key, value, _text),
+    "groups": lambda key, value: _table(key, value, _texts),
+    "channels": _texts,
+    "glitches": _probability,
+    "missing": _probability,
+    "glitch_size": lambda key, value: positive(key, value, "number of spreads"),
+    "seconds": lambda key, value: 0.0 if value == 0 and not isinstance(value, bool) else _seconds(key, value),
+    "validation_seeds": _count,
+    "test_seeds": _count,
+    "max_runs": _count,
+    "workers": _count,
+    "grids": _grids,
+    "device": _text,
+    "out": _text,
+    "cluster": _text,
+}
+"""Setting → function of its name and value that returns the value, or raises an error that says what is expected."""

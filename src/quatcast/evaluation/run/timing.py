@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quatcast.basics.typing import Floats
 from quatcast.data.recording import Recording
 from quatcast.data.simulation import simulated
 from quatcast.evaluation.catalogue import Batch, Predictor, find_predictor, predictors
@@ -41,13 +42,17 @@ def measure(predictor: Predictor) -> Timing:
     configuration = {**predictor.usual, **largest}
     recording = simulated(seconds=SCALING)[1]
     steps = len(recording) - configuration.get("lags", 1) - HORIZON + 1
-    seconds = []
-    for _ in range(REPEATS):
-        forecaster = predictor.build(Batch([configuration], [0], HORIZON, recording.rate, "lookahead"))
-        began = time.perf_counter()
-        forecaster.run(recording.positions)
-        seconds.append(time.perf_counter() - began)
+    batch = Batch([configuration], [0], HORIZON, recording.rate, "lookahead")
+    seconds = [_seconds(predictor, batch, recording.positions) for _ in range(REPEATS)]
     return Timing(predictor.name, configuration, float(1000 * np.median(seconds) / steps))
+
+
+def _seconds(predictor: Predictor, batch: Batch, positions: Floats) -> float:
+    """Return the time that a new forecaster takes for positions."""
+    forecaster = predictor.build(batch)
+    began = time.perf_counter()
+    forecaster.run(positions)
+    return time.perf_counter() - began
 
 
 def measure_all(progress: Callable[[str, float, float], None]) -> Iterator[Timing]:
@@ -85,14 +90,7 @@ def measure_sample(case: TimedCase) -> float:
     end = min(len(recording), begin + TIMED_SAMPLES)
     positions = coordinates_for(predictor, recording).positions
     batch = batch_for(predictor, recording, horizon, rule, [configuration])
-
-    def run(count: int) -> float:
-        forecaster = predictor.build(batch)
-        began = time.perf_counter()
-        forecaster.run(positions[:count])
-        return time.perf_counter() - began
-
-    whole, before = run(end), run(begin)
+    whole, before = (_seconds(predictor, batch, positions[:count]) for count in (end, begin))
     # Where samples take so little time that noise exceeds it, the mean over all samples serves.
     seconds = (whole - before) / (end - begin) if whole > 1.02 * before else whole / end
     return 1000 * seconds

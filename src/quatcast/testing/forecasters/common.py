@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 
 from quatcast.basics.typing import Floats
 from quatcast.forecasting.contract import OnlineForecaster, horizons_of
-from quatcast.testing.tools import fingerprint, require
+from quatcast.testing.tools import require_same
 
 Make = Callable[[], Any]
 ForecasterCheck = Callable[[Make, Floats], None]
@@ -77,11 +77,14 @@ def by_horizon(forecaster: Any, found: Any) -> dict[int, Floats]:
 def same_rows(one: Floats, other: Floats, promise: str) -> None:
     """Require that two series of forecasts are equal, bit for bit."""
     for t, (a, b) in enumerate(zip(one, other, strict=True)):
-        require(
-            fingerprint(a) == fingerprint(b), "{}, but at sample {} one is {} and the other {}", *(promise, t, a, b)
-        )
+        require_same(b, a, promise, f"the one at sample {t}")
 
 
-def moments(x: Floats) -> Iterator[int]:
-    """Yield the numbers of samples after which to look closely: the first two, and some spread over the recording."""
-    yield from sorted({0, 1, *np.linspace(2, len(x) - AFTERWARDS, POINTS).astype(int).tolist()})
+def steps(x: Floats) -> list[Callable[[Any], Floats]]:
+    """Return the updates with the samples of a recording, each a function of the forecaster."""
+    return [partial(update, sample=row) for row in x]
+
+
+def moments(x: Floats) -> set[int]:
+    """Return the numbers of samples after which to look closely: the first two, and some spread over the recording."""
+    return {0, 1, *np.linspace(2, len(x) - AFTERWARDS, POINTS).astype(int).tolist()}

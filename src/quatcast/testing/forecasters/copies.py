@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
-from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from quatcast.basics.typing import Floats
 from quatcast.testing.forecasters.common import (
@@ -18,52 +13,21 @@ from quatcast.testing.forecasters.common import (
     moments,
     of_online_forecasters,
     same_rows,
-    update,
+    steps,
 )
-from quatcast.testing.tools import fingerprint, require
+from quatcast.testing.tools import fingerprint, pickled, reloaded, require, require_continuing
 
 
 def copies_continue_alike(make: Make, x: Floats) -> None:
     """Check that pickled and copied forecasters continue bit for bit, and independently of the original."""
-    _check_duplicates(begun(make, x), x, "pickled", lambda original: pickle.loads(pickle.dumps(original)))
-    _check_duplicates(begun(make, x), x, "copied", copy.deepcopy)
+    for how, duplicate in (("pickled", pickled), ("copied", copy.deepcopy)):
+        require_continuing(begun(make, x), steps(x), moments(x), how, duplicate, AFTERWARDS)
 
 
 @of_online_forecasters
 def saved_forecasters_continue_alike(make: Make, x: Floats) -> None:
     """Check that a forecaster that is saved and loaded, between any two samples, continues bit for bit."""
-    forecaster = make()
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "forecaster"
-
-        def reload(original: Any) -> Any:
-            original.save(path)
-            return type(original).load(path)
-
-        _check_duplicates(forecaster, x, "saved and loaded", reload)
-
-
-def _check_duplicates(forecaster: Any, x: Floats, how: str, duplicate: Callable[[Any], Any]) -> None:
-    """Require that duplicates made at several moments do for some samples what the original does."""
-    when, duplicates = set(moments(x)), dict[int, Any]()
-    for t, row in enumerate(x):
-        if t in when:
-            duplicates[t] = duplicate(forecaster)
-            require(
-                fingerprint(duplicates[t]) == fingerprint(forecaster),
-                f"a forecaster that is {how} after {t} samples must equal the original, but its state is different",
-            )
-        made = update(forecaster, row)
-        for since, other in list(duplicates.items()):
-            got = update(other, row)
-            require(
-                fingerprint(got) == fingerprint(made),
-                "a forecaster that is {} after {} samples must continue like the original, but the forecast at sample "
-                "{} is {} instead of {}",
-                *(how, since, t, got, made),
-            )
-            if t - since == AFTERWARDS:
-                del duplicates[since]
+    require_continuing(make(), steps(x), moments(x), "saved and loaded", reloaded, AFTERWARDS)
 
 
 @of_online_forecasters

@@ -15,7 +15,7 @@ from quatcast.testing.forecasters.common import (
     same_rows,
     update,
 )
-from quatcast.testing.tools import fingerprint, require
+from quatcast.testing.tools import fingerprint, require, require_same
 
 
 def satisfies_the_contract(make: Make, x: Floats) -> None:
@@ -101,11 +101,7 @@ def update_is_forecast_and_learn(make: Make, x: Floats) -> None:
         answer = np.array(by_hand.forecast(row.copy(), observed.copy()), dtype=float)
         by_hand.learn_some(len(x))
         by_hand.get_ready()
-        require(
-            fingerprint(made) == fingerprint(answer),
-            "update must be forecast and learn, but at sample {} it gives {} instead of {}",
-            *(t, made, answer),
-        )
+        require_same(made, answer, "update must be forecast and learn", f"its result at sample {t}")
     require(fingerprint(by_update) == fingerprint(by_hand), "update must be forecast and learn, but the states differ")
 
 
@@ -115,9 +111,7 @@ def run_is_update_row_by_row(make: Make, x: Floats) -> None:
     forecaster = make()
     first = forecaster.run(x)
     found, again = by_horizon(forecaster, first), by_horizon(forecaster, forecaster.run(x))
-    require(
-        fingerprint(found) == fingerprint(again), "run must begin anew and repeat itself, but it gives other values"
-    )
+    require_same(again, found, "run must begin anew and repeat itself", "its second result")
     longest = forecaster.horizon
     require(first.horizon == longest, f"run must report the horizon {longest}, but it reports {first.horizon}")
     for h, rows in found.items():
@@ -131,11 +125,7 @@ def run_is_update_row_by_row(make: Make, x: Floats) -> None:
         for i, (h, rows) in enumerate(found.items()):
             answer = made if getattr(live, "horizons", None) is None else made[..., i, :, :]
             placed = answer if t + h >= len(x) else rows[..., t + h, :, :]
-            require(
-                fingerprint(answer) == fingerprint(np.ascontiguousarray(placed)),
-                "run must do what update does, but the forecast made at sample {} is {} instead of {}",
-                *(t, placed, answer),
-            )
+            require_same(placed, answer, "run must do what update does", f"the forecast made at sample {t}")
     require(fingerprint(forecaster) == fingerprint(live), "run must end like update row by row, but the states differ")
 
 

@@ -11,7 +11,7 @@ from quatcast.basics.typing import Floats
 from quatcast.forecasting.contract import OnlineForecaster
 from quatcast.learners import Learner
 from quatcast.testing.forecasters.common import Make, of_online_forecasters
-from quatcast.testing.tools import fingerprint, require
+from quatcast.testing.tools import fingerprint, require, require_same
 
 
 @of_online_forecasters
@@ -22,11 +22,9 @@ def samples_are_neither_changed_nor_kept(make: Make, x: Floats) -> None:
         expected = np.array(undisturbed.update(row), dtype=float)
         lent, observed = row.copy(), np.ones(len(row), dtype=bool)
         made = disturbed.update(lent, observed)
-        require(fingerprint(lent) == fingerprint(row), f"update must not write into the sample, but did at sample {t}")
-        require(
-            fingerprint(np.array(made, dtype=float)) == fingerprint(expected),
-            f"a forecaster must copy samples and return copies, but writing into these arrays changed forecast {t}",
-        )
+        require_same(lent, row, "update must not write into the sample", f"sample {t}")
+        promise = "a forecaster must copy samples and return copies; writing into these arrays must change nothing"
+        require_same(np.array(made, dtype=float), expected, promise, f"forecast {t}")
         lent[...], observed[...] = np.nan, False
         if isinstance(made, np.ndarray) and made.flags.writeable:
             made[...] = np.nan
@@ -58,10 +56,9 @@ def unobserved_channels_are_not_learnt_from(make: Make, x: Floats) -> None:
             one.update(row, observed)
             other.update(np.where(observed[:, None], row, row + 10.0), observed)
             for learner, changed in zip(_learners(one), _learners(other), strict=True):
-                require(
-                    fingerprint(learner.parameters()) == fingerprint(changed.parameters()),
-                    f"channels that were not observed must not be learnt from, but {learner!r} did at sample {t}",
-                )
+                promise = "channels that were not observed must not be learnt from"
+                what = f"what {learner!r} has learnt by sample {t}"
+                require_same(changed.parameters(), learner.parameters(), promise, what)
         forecaster.update(row)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from quatcast.basics.typing import Floats
-from quatcast.testing.forecasters.common import POINTS, Make, begun, moments, of_online_forecasters, update
+from quatcast.testing.forecasters.common import POINTS, Make, begun, moments, of_online_forecasters, steps, update
 from quatcast.testing.tools import fingerprint, interrupted, interruption_points, require, require_undoing
 
 
@@ -17,14 +17,13 @@ def rewind_undoes_every_step(make: Make, x: Floats) -> None:
     def wrong(forecaster: Any, t: int, attempt: int) -> None:
         update(forecaster, x[t, ::-1] + 0.5 + attempt)
 
-    steps = [lambda forecaster, row=row: update(forecaster, row) for row in x]
-    require_undoing(begun(make, x), begun(make, x), steps, wrong, thorough_every=10)
+    require_undoing(begun(make, x), begun(make, x), steps(x), wrong, thorough_every=10)
 
 
 @of_online_forecasters
 def interrupted_steps_change_nothing(make: Make, x: Floats) -> None:
     """Check that `update` happens completely or not at all, wherever an error occurs in it."""
-    forecaster, when = make(), set(moments(x))
+    forecaster, when = make(), moments(x)
     for t, row in enumerate(x):
         if t in when:
             for at in interruption_points(lambda: partial(copy.deepcopy(forecaster).update, row), POINTS):  # noqa: B023

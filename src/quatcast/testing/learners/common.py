@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
 from quatcast.learners import Learner, Step
-from quatcast.testing.tools import fingerprint, require
+from quatcast.testing.tools import require, require_same
 
 Make = Callable[[], Learner]
 Pairs = Sequence[tuple[Any, Any]]
@@ -53,6 +54,11 @@ def repeated(samples: Pairs, n: int) -> Pairs:
     return list(itertools.islice(itertools.cycle(samples), n))
 
 
+def steps(samples: Pairs) -> list[Callable[[Any], Step]]:
+    """Return the updates with pairs, each a function of the learner."""
+    return [methodcaller("update", *pair) for pair in samples]
+
+
 def taught(make: Make, samples: Pairs) -> Learner:
     """Return a new learner that has learnt from the first pairs."""
     learner = make()
@@ -66,12 +72,8 @@ def continue_alike(one: Learner, other: Learner, samples: Pairs, promise: str) -
     for i, (u, d) in enumerate(samples[20:28], start=1):
         first, second = one.update(u, d), other.update(u, d)
         for field in fields(Step):
-            a, b = getattr(first, field.name), getattr(second, field.name)
-            require(
-                fingerprint(a) == fingerprint(b),
-                "{}, but {} of step {} is {} instead of {}",
-                *(promise, field.name, i, b, a),
-            )
+            expected, got = getattr(first, field.name), getattr(second, field.name)
+            require_same(got, expected, promise, f"{field.name} of step {i}")
 
 
 def refused(call: Callable[[], Any], words: Sequence[str], what: str) -> None:

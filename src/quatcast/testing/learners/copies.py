@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import copy
-import pickle
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from quatcast.learners import Learner
-from quatcast.testing.learners.common import TAUGHT, Make, Pairs, continue_alike, refused, taught
-from quatcast.testing.tools import fingerprint, require
+from quatcast.testing.learners.common import TAUGHT, Make, Pairs, continue_alike, refused, steps, taught
+from quatcast.testing.tools import fingerprint, pickled, reloaded, require, require_continuing, require_same
 
 
 def inputs_are_neither_changed_nor_kept(make: Make, samples: Pairs) -> None:
@@ -40,18 +35,13 @@ def parameters_are_copied(make: Make, samples: Pairs) -> None:
     given = {name: array.copy() for name, array in own.items()}
     for array in learner.parameters().values():
         array[...] = np.nan
-    require(
-        fingerprint(learner.parameters()) == fingerprint(own),
-        "parameters() must return copies, but writing into them has changed the learner",
-    )
+    what = "after writing into them parameters()"
+    require_same(learner.parameters(), own, "parameters() must return copies", what)
     continue_alike(twin, copy.deepcopy(learner), samples, "writing into returned parameters must change nothing")
     learner.load_parameters(given)
     for array in given.values():
         array[...] = np.nan
-    require(
-        fingerprint(learner.parameters()) == fingerprint(own),
-        "load_parameters must copy the arrays, but writing into them has changed the learner",
-    )
+    require_same(learner.parameters(), own, "load_parameters must copy the arrays", what)
 
 
 def parameters_round_trip(make: Make, samples: Pairs) -> None:
@@ -60,10 +50,8 @@ def parameters_round_trip(make: Make, samples: Pairs) -> None:
     u, d = samples[0]
     other.begin(len(u), len(d))
     other.load_parameters(learner.parameters())
-    require(
-        fingerprint(other.parameters()) == fingerprint(learner.parameters()),
-        "parameters() must return what load_parameters was given, but it returns other values",
-    )
+    promise = "parameters() must return what load_parameters was given"
+    require_same(other.parameters(), learner.parameters(), promise, "its result")
     if learner.parameters() and not learner.recurrent:
         got, expected = other.predict(u), learner.predict(u)
         require(
@@ -74,42 +62,14 @@ def parameters_round_trip(make: Make, samples: Pairs) -> None:
 
 def copies_continue_alike(make: Make, samples: Pairs) -> None:
     """Check that pickled and copied learners continue bit for bit, and independently of the original."""
-    ways: dict[str, Callable[[Learner], Learner]] = {
-        "pickled": lambda learner: pickle.loads(pickle.dumps(learner)),
-        "deep copied": copy.deepcopy,
-        "copied": copy.copy,
-    }
-    for name, duplicate in ways.items():
-        learner = taught(make, samples)
-        before, other = fingerprint(learner), duplicate(learner)
-        require(fingerprint(other) == before, f"a {name} learner must equal the original, but it does not")
-        for u, d in samples[30:36]:
-            learner.update(u, d)
-        require(fingerprint(other) == before, f"a {name} learner must be independent, but it learns with the original")
-        continue_alike(taught(make, samples), other, samples, f"a {name} learner must continue like the original")
+    for how, duplicate in (("pickled", pickled), ("deep copied", copy.deepcopy), ("copied", copy.copy)):
+        require_continuing(make(), steps(samples[:40]), (0, TAUGHT), how, duplicate, afterwards=40)
 
 
 def saved_learners_continue_alike(make: Make, samples: Pairs) -> None:
     """Check that learners that are saved and loaded, at several moments, continue bit for bit."""
-    learner, loaded = make(), dict[int, Learner]()
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "learner"
-        for n, (u, d) in enumerate(samples[:36]):
-            if n in (0, 1, 2, 5, 11, 20, 30):
-                learner.save(path)
-                loaded[n] = type(learner).load(path)
-                promise = f"a learner that is saved after {n} steps and loaded must continue like the original"
-                require(type(Learner.load(path)) is type(learner), f"{promise}, but it has another class")
-                require(fingerprint(loaded[n]) == fingerprint(learner), f"{promise}, but its state is different")
-            step = learner.update(u, d)
-            for since, other in loaded.items():
-                got = other.update(u, d)
-                require(
-                    fingerprint(got) == fingerprint(step),
-                    "a learner that is saved after {} steps and loaded must continue like the original, but step {} is "
-                    "{} instead of {}",
-                    *(since, n + 1, got, step),
-                )
+    when = (0, 1, 2, 5, 11, 20, 30)
+    require_continuing(make(), steps(samples[:36]), when, "saved and loaded", reloaded, afterwards=36)
 
 
 def clones_know_nothing(make: Make, samples: Pairs) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from quatcast.learners import Learner
 from quatcast.testing.learners.common import TAUGHT, Make, Pairs, continue_alike, repeated, taught
-from quatcast.testing.tools import fingerprint, require
+from quatcast.testing.tools import fingerprint, require, require_same
 
 ENDURANCE = 1000
 """Number of steps after which memory must have stopped growing."""
@@ -71,8 +71,7 @@ def predict_is_pure(make: Make, samples: Pairs) -> None:
     learner, twin = taught(make, samples), taught(make, samples)
     before, inputs = fingerprint(learner), [u for u, _ in samples[30:34]]
     first = learner.predict(*inputs)
-    again = learner.predict(*inputs)
-    require(fingerprint(first) == fingerprint(again), f"predict must repeat itself, but gave {first} and then {again}")
+    require_same(learner.predict(*inputs), first, "predict must repeat itself", "the second output")
     require(
         fingerprint(learner) == before, "predict must not change the learner, but its state is different afterwards"
     )
@@ -87,8 +86,7 @@ def update_reports_what_predict_says(make: Make, samples: Pairs) -> None:
         got = learner.update(u, d).prediction
         require(
             expected is None or np.allclose(got, expected, rtol=1e-12, atol=1e-13),
-            "update must report the prediction {} that predict made before it, but reports {}",
-            *(expected, got),
+            f"update must report the prediction {expected} that predict made before it, but reports {got}",
         )
 
 
@@ -117,9 +115,7 @@ def lists_and_whole_numbers_are_accepted(make: Make, samples: Pairs) -> None:
     """Check that nested lists of whole numbers do as well as arrays of floats."""
     u, d = (np.round(3 * np.asarray(array)).astype(int) for array in samples[0])
     from_lists, from_arrays = make().update(u.tolist(), d.tolist()), make().update(u.astype(float), d.astype(float))
-    require(
-        fingerprint(from_lists) == fingerprint(from_arrays), "lists must do as well as arrays, but give other steps"
-    )
+    require_same(from_lists, from_arrays, "lists must do as well as arrays", "a step")
 
 
 def memory_is_bounded(make: Make, samples: Pairs) -> None:

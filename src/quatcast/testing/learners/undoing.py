@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from quatcast.testing.learners.common import Make, Pairs, repeated, taught
+from quatcast.testing.learners.common import Make, Pairs, repeated, steps, taught
 from quatcast.testing.tools import fingerprint, interrupted, interruption_points, require, require_undoing
 
 LONG = 300
@@ -39,8 +39,7 @@ def rewind_undoes_every_step(make: Make, samples: Pairs) -> None:
     def wrong(learner: Any, t: int, attempt: int) -> None:
         learner.update(*samples[(3 * t + attempt + 1) % len(samples)])
 
-    steps = [lambda learner, pair=pair: learner.update(*pair) for pair in repeated(samples, LONG)]
-    require_undoing(make(), make(), steps, wrong, thorough_every=20)
+    require_undoing(make(), make(), steps(repeated(samples, LONG)), wrong, thorough_every=20)
 
 
 def rewind_undoes_interrupted_steps(make: Make, samples: Pairs) -> None:

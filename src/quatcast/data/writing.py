@@ -7,6 +7,7 @@ import math
 import os
 
 from quatcast.basics.escaping import csv_cell
+from quatcast.basics.files import new_file
 from quatcast.data.recording import Recording
 from quatcast.data.times import write_times
 
@@ -43,7 +44,7 @@ def write_csv(recording: Recording, path: str | os.PathLike[str]) -> None:
     values = recording.positions.reshape(len(recording), -1)[:, recording.order]
     missing = "nan" if style.delimiter == " " else ""
     comma = style.decimal == ","
-    with open(path, "w", encoding="utf-8", newline="") as file:
+    with new_file(path) as file:
         writer = csv.writer(file, delimiter=style.delimiter)
         if style.header != "no":
             names = [csv_cell(name) for name in (style.time, *(column.name for column in recording.layout()))]

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from quatcast.basics.escaping import csv_cell, file_name
+from quatcast.basics.files import new_file
 from quatcast.basics.typing import Floats
 from quatcast.data.recording import AXES
 from quatcast.data.wording import with_unit
@@ -204,7 +205,7 @@ def export_session(folder: Path, form: str, out: Path) -> list[Path]:
 
 
 def _write_csv(table: SessionTable, path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with new_file(path) as file:
         writer = csv.writer(file)
         writer.writerow([csv_cell(name) for name in table.columns])
         for row in table.rows:

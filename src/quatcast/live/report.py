@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from quatcast.basics.escaping import figure_label, html_text
+from quatcast.basics.files import new_file
 from quatcast.basics.typing import Floats
 from quatcast.live.summary import Scores, SessionSummary
 
@@ -25,13 +26,14 @@ def write_report(summary: SessionSummary, path: Path, title: str = "") -> Path:
     # One of the buttons would send the data to a server.
     figure = _figure(summary).to_html(full_html=False, include_plotlyjs=True, config={"showSendToCloud": False})
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
+    page = (
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title>"
         "<style>body{font:16px system-ui;margin:2rem auto;max-width:70rem;padding:0 1rem}td,th{padding:.2rem 1rem;"
         "text-align:right}td:first-child,th:first-child{text-align:left}</style>"
-        f"<h1>{title}</h1>{tables}{lines}{figure}</html>\n",
-        encoding="utf-8",
+        f"<h1>{title}</h1>{tables}{lines}{figure}</html>\n"
     )
+    with new_file(path) as file:
+        file.write(page)
     return path
 
 

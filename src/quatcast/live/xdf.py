@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.sax.saxutils import escape
 
+from quatcast.basics.files import new_file
 from quatcast.data.units import split_unit
 
 FILE_HEADER, STREAM_HEADER, SAMPLES, CLOCK_OFFSET, STREAM_FOOTER = 1, 2, 3, 4, 6
@@ -53,7 +54,7 @@ def write_xdf(path: Path, streams: Sequence[XdfStream]) -> None:
     ...     (Path(folder) / "walk.xdf").read_bytes()[:4]
     b'XDF:'
     """
-    with path.open("wb") as file:
+    with new_file(path, "wb") as file:
         file.write(b"XDF:")
         _write_chunk(file, FILE_HEADER, b'<?xml version="1.0"?><info><version>1.0</version></info>')
         for number, stream in enumerate(streams, start=1):

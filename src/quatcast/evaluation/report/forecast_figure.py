@@ -15,6 +15,7 @@ from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
 from quatcast.basics.escaping import embedded_json, figure_label, html_text
+from quatcast.basics.files import new_file
 from quatcast.basics.typing import Floats
 from quatcast.evaluation.report.forecast_panels import ForecastPanels, Panel
 
@@ -116,4 +117,5 @@ def write_html(figure: go.Figure, path: Path, title: str) -> None:
     # The heading of the page is wrapped on a narrow screen, which the title of a figure is not.
     spec["layout"].pop("title", None)
     page = PAGE.substitute(title=html_text(title), spec=embedded_json(spec), plotly=plotly)
-    path.write_text(page, encoding="utf-8")
+    with new_file(path) as file:
+        file.write(page)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from quatcast.basics.escaping import csv_cell
+from quatcast.basics.files import new_file
 from quatcast.basics.typing import Bools
 from quatcast.data.recording import Recording
 from quatcast.data.times import write_times
@@ -84,7 +85,7 @@ def write_status(recording: Recording, forecasts: GuardedForecasts, path: Path) 
     units = row_units(recording, angle="rad")
     times = write_times(recording.times, style)
     radius = radius_rows(recording, forecasts.radius)
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with new_file(path) as file:
         rows = csv.writer(file, delimiter=style.delimiter if style.delimiter != " " else ",")
         replaced = [f"{csv_cell(name)} replaced" for name in recording.channels]
         radii = [with_unit(f"{name} radius", csv_cell(unit)) for name, unit in zip(names, units, strict=True)]

@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from quatcast.basics.escaping import csv_cell, html_text, latex_text, markdown_text
+from quatcast.basics.files import new_file
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,8 @@ class Table:
         """Write NAME.csv, NAME.md and NAME.tex to a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         for suffix, render in self.formats().items():
-            (folder / f"{self.name}.{suffix}").write_text(render(), encoding="utf-8")
+            with new_file(folder / f"{self.name}.{suffix}") as file:
+                file.write(render())
 
     def formats(self) -> dict[str, Callable[[], str]]:
         """Return the function that renders each format, by file suffix."""

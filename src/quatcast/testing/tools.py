@@ -18,8 +18,9 @@ from quatcast.algebra import Algebra, fetch
 from quatcast.checkpoint import Checkpointable
 from quatcast.forecasting.contract import mark_of, rewind_to
 
-UNTOUCHED = ("numpy", "threadpoolctl", "contextlib", "importlib", "quatcast.engine.threads")
-"""Modules whose functions are not interrupted: they change settings of the process."""
+UNTOUCHED = ("numpy", "threadpoolctl", "contextlib", "importlib", "quatcast.engine.threads", "hypothesis")
+"""Modules whose functions are not interrupted: they change settings of the process, or follow its garbage collection,
+which may begin at any moment."""
 
 
 class Interruption(BaseException):

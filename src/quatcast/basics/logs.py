@@ -8,16 +8,16 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def quiet(level: int, *names: str) -> Iterator[None]:
-    """Let the loggers of some names pass only messages of a level and above, until the context ends.
+def quiet(level: int, *loggers: logging.Logger) -> Iterator[None]:
+    """Let some loggers pass only messages of a level and above, until the context ends.
 
     Examples
     --------
-    >>> with quiet(logging.ERROR, "noisy"):
-    ...     logging.getLogger("noisy").isEnabledFor(logging.WARNING)
+    >>> noisy = logging.getLogger("noisy")
+    >>> with quiet(logging.ERROR, noisy):
+    ...     noisy.isEnabledFor(logging.WARNING)
     False
     """
-    loggers = [logging.getLogger(name) for name in names]
     before = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(level)

@@ -104,7 +104,7 @@ def download(
         retry_if_failed=retries,
     )
     # One session for all files keeps the connection open, and always closes it; the downloader of pooch does not.
-    with requests.Session() as session, quiet(logging.WARNING, "pooch"):
+    with requests.Session() as session, quiet(logging.WARNING, pooch.get_logger()):
 
         def get(url: str, output: str, _: object) -> None:
             with session.get(url, timeout=timeout, stream=True) as answer, open(output, "wb") as file:

@@ -51,7 +51,8 @@ def dask(address: str, files: Sequence[Path] = (), modules: Collection[str] = ()
     except ImportError as error:
         raise ValueError("cluster: Dask is not installed; install quatcast[cluster]") from error
     # Dask would print tracebacks when a connection is lost.
-    with quiet(logging.CRITICAL, "distributed", "distributed.client", "tornado.application"):
+    noisy = map(logging.getLogger, ("distributed", "distributed.client", "tornado.application"))
+    with quiet(logging.CRITICAL, *noisy):
         try:
             client = Client(address, timeout=ANSWER)
         except (OSError, ValueError) as error:

@@ -250,6 +250,14 @@ def test_samples_with_other_labels_than_before_are_refused(
     assert serve(Given(frames, realtime=False), named)[0].refused == {}
 
 
+def test_refusals_of_the_source_and_of_the_service_are_added() -> None:
+    odd = replace(frame(20), values=np.zeros((3, 5)))
+    source = Given([*(frame(i) for i in range(20)), odd], realtime=False)
+    source.refused = {"coordinates": 2, "line": 1}
+    summary, _ = serve(source)
+    assert summary.refused == {"coordinates": 3, "line": 1}
+
+
 def test_samples_that_have_waited_are_not_learnt_from() -> None:
     class Old(Given):
         async def frames(self) -> AsyncIterator[Frame]:

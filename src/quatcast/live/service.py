@@ -12,6 +12,7 @@ import asyncio
 import logging
 import math
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -162,7 +163,7 @@ class Service:
     def _all_refused(self) -> dict[str, int]:
         """Return how many messages the source and the service refused, by kind."""
         # A copy: a thread of the source may add a kind meanwhile.
-        return dict(self.source.refused) | self._unusable.refused
+        return dict(Counter(dict(self.source.refused)) + self._unusable.refused)
 
     def _recover(self) -> None:
         """Continue the session where it was."""

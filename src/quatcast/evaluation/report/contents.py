@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quatcast.basics.escaping import html_text
+from quatcast.basics.files import new_file
 from quatcast.data import sources
 from quatcast.evaluation.catalogue import describe
 from quatcast.evaluation.metrics import error_unit
@@ -58,7 +59,8 @@ def write_report(store_path: Path, folder: Path, options: Options) -> Path:
     path = folder / "report.html"
     # Written to another file and then moved, so that a reader never opens an incomplete report.
     new = path.with_suffix(".new")
-    new.write_text(report.page().html(), encoding="utf-8")
+    with new_file(new) as file:
+        file.write(report.page().html())
     new.replace(path)
     return path
 

@@ -36,10 +36,10 @@ from quatcast.forecasting.progress import counted
 from quatcast.forecasting.spaces import find_space
 from quatcast.safety.between import Between, Distances
 from quatcast.safety.channels import some
+from quatcast.safety.evidence import RECENT
 from quatcast.safety.gate import Gate
 from quatcast.safety.gate_choice import gate_for
 from quatcast.safety.gated import Gated
-from quatcast.safety.judgement import RECENT
 from quatcast.safety.points import Curve, Points
 from quatcast.safety.status import (
     UNIT_QUATERNIONS,

@@ -10,45 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from quatcast.basics.typing import Bools, Counts, Floats
-from quatcast.checkpoint import State
 from quatcast.safety.channels import every, finite, norm, some
+from quatcast.safety.evidence import OFTEN, RECENT, UNEXPECTED, WIDE, WORSE, Evidence, count_in_a_row, no_evidence
 from quatcast.safety.gated import Gated
 from quatcast.safety.status import Status
 
-ABSORBED, PART = 0.25, 0.25
-"""Seconds, and share of the horizon, for which replaced samples do not degrade the forecast: it absorbs short gaps."""
 LOST = 3.0
 """Seconds after which a lost channel makes the forecast unusable."""
 MOST_LOST = 0.5
 """The same time if more than half of the channels are lost."""
 SETTLE = 0.5
 """Seconds without a reason to hold before a hold ends."""
-RECENT = 2.0
-"""Seconds for which a replaced sample or a shift is remembered."""
-FEWEST = 10
-"""Smallest number of samples over which the share of replaced samples is averaged."""
-OFTEN = (0.25, 1 / 3)
-"""Share of replaced samples, apart from long gaps, below which a channel is known well again, and above which not."""
-LATELY = 0.3
-"""Seconds over which errors are averaged, in units of the radius that was given for them."""
-WORSE = (1.5, 2.0)
-"""Mean below which a channel is forecast well again, and above which it is not."""
-AT_ONCE = 0.2
-"""Seconds over which one-step errors are averaged."""
-UNEXPECTED = (3.0, 4.0)
-"""Ratio of this mean to the usual one below which motion is as usual again, and above which it is not."""
-WIDE = 10.0
-"""Ratio of the radius to its usual size above which a forecast is degraded."""
 LARGE = 5.0
 """Mean error of the last seconds, in usual radii, up to which a fault that has widened the radius is over."""
-AT_REST = 1e-3
-"""Usual radius, in diagonals of the box of positions seen, up to which a channel has rested so far."""
-USUALLY = 60.0
-"""Seconds over which the radius and one-step errors are averaged, to know what is usual."""
-CLIP = 10.0
-"""Largest error that counts, in units of the radius or of the usual one-step error."""
-NEVER = 2**62
-"""Number of samples since an event that has not happened."""
 KINDS = {
     "missing": ("lost", "it is seen again", "they are seen again"),
     "implausible": ("implausible", "it is plausible again", "they are plausible again"),
@@ -61,75 +35,30 @@ Reason = tuple[str, str]
 
 
 @dataclass
-class Judgement(State):
+class Judgement(Evidence):
     """What the status depends on. Arrays have one entry per channel.
 
     Attributes
     ----------
-    rate
-        Sampling rate in Hz.
-    names
-        Names of the channels.
-    delay, needed, warmup
-        Number of samples until an error matures, number of errors that a radius needs, and number of samples after
-        which the usual accuracy can be expected.
-    excess
-        Mean of recent errors, in units of their radii.
-    size
-        Mean of the errors of the last seconds, in units of the usual radius.
-    surprise, usual_surprise
-        Means of recent and of usual one-step errors.
-    usual_radius
-        Running mean of the radius over a minute.
-    known, seen
-        Number of errors and of accepted samples so far.
-    low, high
-        Range of the positions seen.
-    gap
-        Length of the last gap that was longer than the forecaster absorbs, in samples.
-    since_gap, since_shift, since_outside
-        Number of samples since the end of that gap, since the last shift, and since the channel was far outside its
-        usual range.
-    missed
-        Share of replaced samples in the last seconds, apart from long gaps.
-    unknown, away, wide, worse, unexpected, often
-        Number of samples in a row for which there is no finite forecast, the forecast is far away, the radius is wide,
-        errors are larger than the radius, motion is unexpected, and samples are often replaced.
-    age, answered, failed
-        Number of samples so far, number of those with a forecast of every channel, and number of samples since the
-        forecaster has begun to fail, 0 if it works.
+    needed, warmup
+        Number of errors that a radius needs, and number of samples after which the usual accuracy can be expected.
+    unknown, away, wide
+        Number of samples in a row for which there is no finite forecast, the forecast is far away, and the radius is
+        wide.
+    answered, failed
+        Number of samples with a forecast of every channel, and number of samples since the forecaster has begun to
+        fail, 0 if it works.
     ready
         Whether there has been a radius for every channel.
     settling, held_for
         Number of samples for which a hold continues, and the reason of the hold.
     """
 
-    rate: float
-    names: tuple[str, ...]
-    delay: int
     needed: int
     warmup: int
-    excess: Floats
-    size: Floats
-    surprise: Floats
-    usual_surprise: Floats
-    usual_radius: Floats
-    known: Counts
-    seen: Counts
-    low: Floats
-    high: Floats
-    gap: Counts
-    since_gap: Counts
-    since_shift: Counts
-    since_outside: Counts
-    missed: Floats
     unknown: Counts
     away: Counts
     wide: Counts
-    worse: Counts
-    unexpected: Counts
-    often: Counts
-    age: int = 0
     answered: int = 0
     failed: int = 0
     ready: bool = False
@@ -141,40 +70,9 @@ class Judgement(State):
         cls, names: tuple[str, ...], dimensions: int, rate: float, delay: int, needed: int, warmup: int = 0
     ) -> Judgement:
         """Return the initial state for channels of these names."""
-        channels = len(names)
-        zeros, never, none = np.zeros(channels), np.full(channels, NEVER), np.zeros(channels, dtype=np.int64)
-        return cls(
-            rate,
-            names,
-            delay,
-            needed,
-            warmup,
-            excess=zeros,
-            size=zeros,
-            surprise=zeros,
-            usual_surprise=zeros,
-            usual_radius=np.full(channels, np.nan),
-            known=none,
-            seen=none,
-            low=np.full((channels, dimensions), np.inf),
-            high=np.full((channels, dimensions), -np.inf),
-            gap=none,
-            since_gap=never,
-            since_shift=never,
-            since_outside=never,
-            missed=zeros,
-            unknown=none,
-            away=none,
-            wide=none,
-            worse=none,
-            unexpected=none,
-            often=none,
-        )
-
-    @property
-    def _absorbed(self) -> float:
-        """Number of replaced samples in a row that do not degrade the forecast, at least one."""
-        return max(1.0, min(ABSORBED * self.rate, PART * self.delay))
+        none = np.zeros(len(names), dtype=np.int64)
+        evidence = no_evidence(names, dimensions, rate, delay)
+        return cls(**evidence, needed=needed, warmup=warmup, unknown=none, away=none, wide=none)
 
     @property
     def astray(self) -> Bools:
@@ -183,54 +81,6 @@ class Judgement(State):
         The radius alone does not tell: it remembers the errors of a fault long after its end.
         """
         return np.asarray(self.ready & (self.wide > 0) & (self.size > LARGE))
-
-    # What a sample tells.
-
-    def take_errors(self, errors: Floats, radii: Floats) -> None:
-        """Take in the errors (channels,) of matured forecasts and the radii given for them, NaN where there is none."""
-        self.known = self.known + np.isfinite(errors)
-        ratio = np.minimum(errors / radii, CLIP)
-        followed = self.excess + min(1.0, 1.0 / (LATELY * self.rate)) * (ratio - self.excess)
-        self.excess = np.where(np.isnan(ratio), self.excess, followed)
-        self.worse = _above(self.worse, self.excess, WORSE)
-        size = np.minimum(errors / self.usual_radius, CLIP)
-        followed = self.size + min(1.0, 1.0 / (RECENT * self.rate)) * (size - self.size)
-        self.size = np.where(np.isnan(size), self.size, followed)
-
-    def take_sample(self, gated: Gated, continued: Floats) -> None:
-        """Take in a sample as the gate has judged it, and its positions without offsets."""
-        self.age += 1
-        accepted = ~gated.replaced
-        # The smaller of a number and NaN is the number, so that what was replaced does not count.
-        seen = continued if every(accepted) else np.where(accepted[:, None], continued, np.nan)
-        self.low, self.high = np.fmin(self.low, seen), np.fmax(self.high, seen)
-        self.since_gap, self.since_shift = self.since_gap + 1, self.since_shift + 1
-        if some(long := gated.lost > self._absorbed):
-            self.gap, self.since_gap = np.where(long, gated.lost, self.gap), np.where(long, 0, self.since_gap)
-        share = self.missed + (gated.replaced - self.missed) / max(RECENT * self.rate, FEWEST)
-        self.missed = np.where(long, self.missed, share)
-        self.often = _above(self.often, self.missed, OFTEN)
-        self.since_outside = np.where(gated.outside, 0, self.since_outside + 1)
-        if "shift" in gated.reasons or "start" in gated.reasons:
-            self.since_shift = np.where(np.isin(gated.reasons, ("shift", "start")), 0, self.since_shift)
-            # What was usual at rest is not usual in motion.
-            anew = np.array(gated.reasons) == "start"
-            self.usual_surprise = np.where(anew, 0.0, self.usual_surprise)
-            self.surprise = np.where(anew, 0.0, self.surprise)
-        self._expect(gated.innovation, accepted)
-
-    def _expect(self, innovation: Floats, accepted: Bools) -> None:
-        """Compare the one-step errors of accepted samples with the usual ones."""
-        self.seen = self.seen + accepted
-        gain = np.maximum(1.0 / np.maximum(self.seen, 1), 1.0 / (USUALLY * self.rate))
-        usual = self.usual_surprise
-        clipped = np.where(usual > 0, np.minimum(innovation, CLIP * usual), innovation)
-        usually = np.where(usual > 0, usual + gain * (clipped - usual), clipped)
-        lately = self.surprise + min(1.0, 1.0 / (AT_ONCE * self.rate)) * (clipped - self.surprise)
-        if not every(accepted):
-            usually, lately = np.where(accepted, usually, usual), np.where(accepted, lately, self.surprise)
-        self.usual_surprise, self.surprise = usually, lately
-        self.unexpected = _above(self.unexpected, self.surprise, UNEXPECTED, self.usual_surprise) * accepted
 
     def hold(self, what: str) -> None:
         """Let this sample and the next ones be on hold."""
@@ -242,8 +92,6 @@ class Judgement(State):
         self.hold(f"{fault}, for {self._seconds(self.failed)}")
         return f"{self.held_for}, ends {SETTLE:g} s after it works again"
 
-    # The status.
-
     def judge(self, gated: Gated, position: Floats, radius: Floats, fault: str) -> tuple[Status, str]:
         """Return the status of a forecast, and the reason for it; `fault` says how the forecaster has failed."""
         self.failed = self.failed + 1 if self.failed and self.settling else 0
@@ -251,7 +99,7 @@ class Judgement(State):
             return Status.HOLD, self.fail(fault)
         status, reasons = self._judge(gated, position, radius)
         if status != Status.HOLD:
-            self._follow_radius(radius)
+            self.follow_radius(radius)
         return status, "; ".join(f"{what}, ends {end}" for what, end in reasons)
 
     def _judge(self, gated: Gated, position: Floats, radius: Floats) -> tuple[Status, list[Reason]]:
@@ -276,16 +124,6 @@ class Judgement(State):
         doubts = self._reasons_to_doubt(gated, radius)
         return (Status.DEGRADED if doubts else Status.OK), doubts
 
-    def _is_usual(self) -> Bools:
-        """Return which channels have a usual radius; one that has rested so far had zeros, or rounding errors."""
-        return np.asarray(self.usual_radius > AT_REST * norm(self.high - self.low))
-
-    def _follow_radius(self, radius: Floats) -> None:
-        """Let the usual radius follow the radius of forecasts that can be used."""
-        usual = np.where(self._is_usual(), self.usual_radius, radius)
-        followed = usual + (np.minimum(radius, WIDE * usual) - usual) / (USUALLY * self.rate)
-        self.usual_radius = np.where(np.isfinite(radius), followed, self.usual_radius)
-
     def _warming(self, gated: Gated, made: Bools) -> list[Reason]:
         unseen = self.seen == 0
         if some(unseen):
@@ -297,7 +135,7 @@ class Judgement(State):
         if self.age < self.warmup and self.known.min() >= self.needed:
             what = f"only some experts forecast after {self._seconds(self.age)}"
             return [(what, f"in {self._seconds(self.warmup - self.age)}")]
-        lost = gated.replaced & (self.known < self.needed) & (gated.lost > self._absorbed)
+        lost = gated.replaced & (self.known < self.needed) & (gated.lost > self.absorbed)
         if some(lost):
             # No error of a lost channel matures.
             return self._losses(gated, lost, (self.needed - int(self.known[lost].min())) / self.rate)
@@ -310,7 +148,7 @@ class Judgement(State):
         return [(what, f"in {self._seconds(max(left, self.warmup - self.age))}")]
 
     def _reasons_to_hold(self, gated: Gated, position: Floats, made: Bools) -> list[Reason]:
-        self.unknown = _count(self.unknown, ~made)
+        self.unknown = count_in_a_row(self.unknown, ~made)
         if not every(made):
             lasting = self._seconds(self.unknown.max())
             return [(f"no finite forecast of {self._list(~made)} for {lasting}", f"{SETTLE:g} s after there is one")]
@@ -319,7 +157,7 @@ class Judgement(State):
         room = norm(self.high - self.low)[:, None]
         outside = (position < self.low - room) | (position > self.high + room)
         away = np.logical_or.reduce(outside, axis=-1) & ~gated.still
-        self.away = _count(self.away, away)
+        self.away = count_in_a_row(self.away, away)
         if some(away):
             what = f"forecast of {self._list(away)} far from anywhere it has been for {self._seconds(self.away.max())}"
             reasons.append((what, f"{SETTLE:g} s after it is back"))
@@ -330,8 +168,8 @@ class Judgement(State):
         return reasons
 
     def _reasons_to_doubt(self, gated: Gated, radius: Floats) -> list[Reason]:
-        wide = (radius > WIDE * self.usual_radius) & self._is_usual()
-        self.wide = _count(self.wide, wide)
+        wide = (radius > WIDE * self.usual_radius) & self.is_usual()
+        self.wide = count_in_a_row(self.wide, wide)
         gaps = self._reasons_of_gaps(gated) or self._reasons_of_losses()
         return [*gaps, *self._reasons_of_place(), *self._reasons_of_size(radius, wide)]
 
@@ -352,7 +190,7 @@ class Judgement(State):
         if not (some(gated.replaced) or some(np.minimum(self.since_gap, self.since_shift) < recent)):
             return []
         # A channel that is lost for a moment is no better known than before.
-        long, moved = gated.lost > self._absorbed, self.since_shift < recent
+        long, moved = gated.lost > self.absorbed, self.since_shift < recent
         lasting = np.minimum(recent, self.gap)
         filled = ~long & ~moved & (self.since_gap < lasting)
         reasons: list[Reason] = []
@@ -409,17 +247,3 @@ class Judgement(State):
     def _list(self, which: Bools) -> str:
         *others, last = (name for name, named in zip(self.names, which, strict=True) if named)
         return f"{', '.join(others)} and {last}" if others else last
-
-
-def _above(count: Counts, values: Floats, limits: tuple[float, float], unit: Floats | float = 1.0) -> Counts:
-    """Return for how many samples in a row values have been above the second limit first, then above the lower one."""
-    lower, higher = limits
-    above = values > lower * unit
-    if not some(above):
-        return np.zeros_like(count)
-    return _count(count, above & ((count > 0) | (values > higher * unit)))
-
-
-def _count(count: Counts, which: Bools) -> Counts:
-    """Return for how many samples in a row a condition has held."""
-    return np.asarray((count + 1) * which)

@@ -23,6 +23,20 @@ def test_other_files_are_refused(tmp_path):
         checkpoint.read(tmp_path / "absent")
 
 
+def test_a_file_larger_than_the_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = forge(tmp_path / "large", {"arrays": [], "tree": {"value": 1}})
+    with path.open("r+b") as file:
+        file.truncate(10**9)  # a hole, which takes no space on the disk
+    monkeypatch.setattr("quatcast.basics.limits.memory_bytes", lambda: 1e9)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="large: needs about 1 GB of memory, but only 500 MB can be used here"):
+            checkpoint.read(path)
+        assert tracemalloc.get_traced_memory()[1] < 1e7
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("version", [0, 3, container.VERSION + 1, 2**32 - 1])
 def test_other_versions_are_refused(tmp_path, version):
     path = forge(tmp_path / "other", {"arrays": [], "tree": {"value": 1}}, version=version)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from test_forecaster import TRAIN, walk
 
-from quatcast import QRNN, RLS, Forecaster, Persistence
+from quatcast import QRNN, RLS, Forecaster, Mixture, Persistence
 from quatcast.data import simulated
 
 
@@ -95,10 +95,6 @@ def test_a_bad_mask_is_named_and_changes_nothing(observed):
         (np.zeros((20, 3)), r"positions: expected shape \(T, channels, dimensions\), got \(20, 3\)"),
         (np.full((20, 1, 3), np.nan), r"positions: .*positions\[0, 0, 0\] is nan"),
         (np.zeros((20, 1, 5)), "expected at most 4 coordinates .*got 5"),
-        (
-            np.zeros((TRAIN - 1, 1, 3)),
-            f"positions: expected at least {TRAIN} samples of shape",
-        ),
         (np.full((20, 1, 3), "a", dtype=object), "positions: .*object"),
     ],
     ids=lambda value: str(value)[:30] if isinstance(value, str) else "",
@@ -110,6 +106,19 @@ def test_a_bad_recording_is_named_and_changes_nothing(positions, message):
     with pytest.raises(ValueError, match=message):
         forecaster.run(positions)
     assert pickle.dumps(forecaster) == before
+
+
+def test_a_recording_too_short_for_the_scaling_has_no_forecasts():
+    """As for a mixture or a guard around the forecaster, and for `update` row by row."""
+    x = walk(TRAIN - 1)
+    forecaster = Forecaster(RLS(), horizon=2, lags=2, train=TRAIN)
+    assert np.isnan(forecaster.run(x).positions).all()
+    assert np.isnan(Mixture([forecaster.clone()]).run(x).positions).all()
+    with pytest.raises(ValueError, match=f"training: expected at least {TRAIN} samples of shape"):
+        forecaster.run(walk(), training=x)
+    ahead = Forecaster(RLS(), horizon=2, lags=2, train=TRAIN, labels="lookahead")
+    with pytest.raises(ValueError, match=f"positions: expected at least {TRAIN} samples of shape"):
+        ahead.run(x)
 
 
 def test_what_is_handed_in_is_neither_written_to_nor_kept():

@@ -1,6 +1,7 @@
 """Guarded forecasts: forecasters that fail, samples that are none, and settings without a meaning."""
 
 import pickle
+import threading
 from unittest.mock import Mock
 
 import numpy as np
@@ -39,6 +40,8 @@ def calm():
         (ValueError("singular"), "the forecaster failed: singular"),
         (FloatingPointError("overflow"), "the forecaster failed: overflow"),
         (np.linalg.LinAlgError("did not converge"), "the forecaster failed: did not converge"),
+        (AssertionError("a bug"), "the forecaster failed: a bug"),
+        (OSError("the device is gone"), "the forecaster failed: the device is gone"),
     ],
 )
 def test_a_forecaster_that_fails_is_a_hold_and_can_recover(calm, answer, reason):
@@ -92,6 +95,15 @@ def test_a_forecaster_that_fails_at_the_first_sample_can_recover(calm, monkeypat
     assert statuses[-1] == Status.OK
 
 
+def test_a_forecaster_that_cannot_be_copied_is_told_what_to_do(calm):
+    inner = PlainRepeat()
+    inner.lock = threading.Lock()
+    expected = "PlainRepeat: cannot be copied to undo a step .*lock.*; derive it from OnlineForecaster, or define mark"
+    for one in (Guarded(inner, rate=10.0), Guarded(Mixture([inner]), rate=10.0)):
+        with pytest.raises(TypeError, match=expected):
+            one.update(calm.positions[0])
+
+
 def test_an_error_in_the_first_seconds_is_forgotten_when_they_are_over(calm):
     x = calm.positions[:120]
     failed, never = (Guarded(Scripted(script), rate=10.0).run(x) for script in ({8: ValueError("singular")}, {}))
@@ -129,7 +141,7 @@ def test_a_forecast_that_fails_after_learning_apart_has_not_happened(calm):
 
 
 @pytest.mark.parametrize("when", ["forecast", "learn"])
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), AssertionError("a bug")], ids=repr)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), SystemExit(1)], ids=repr)
 def test_other_errors_are_raised_and_nothing_has_happened(calm, error, when):
     x = calm.positions[:200]
     guarded = Guarded(Scripted({150: error}, when=when), rate=10.0)

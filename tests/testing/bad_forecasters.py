@@ -163,6 +163,14 @@ class DoesHalfASample(Drift):
         return made
 
 
+class RunsHalfARecording(Drift):
+    def run(self, positions):
+        self.begin(positions.shape[1:])
+        made = [self.update(row) for row in positions]
+        rows = np.concatenate([np.full((self.horizon, *made[0].shape), np.nan), made[: -self.horizon]])
+        return Forecasts(rows, np.full(len(rows), np.nan), self.horizon, "causal", 0)
+
+
 class WritesIntoSamples(OnlyTheContract):
     def forecast(self, sample, observed):
         made = super().forecast(sample, observed)
@@ -201,6 +209,7 @@ BAD_FORECASTERS = {
     "bad_samples_are_refused": AcceptsAnything,
     "rewind_undoes_every_step": WritesIntoItsOwnState,
     "interrupted_steps_change_nothing": DoesHalfASample,
+    "interrupted_runs_change_nothing": RunsHalfARecording,
 }
 
 MORE_BAD_FORECASTERS = [

@@ -163,6 +163,7 @@ def read_container(path: str | os.PathLike[str]) -> tuple[memoryview, memoryview
         _, version, length, outline_sum, array_sum = _HEAD.unpack(head)
         if version != VERSION:
             raise ValueError(f"{path}: checkpoint format {version}; this version of quatcast reads format {VERSION}")
+        check_memory(str(path), os.fstat(file.fileno()).st_size)
         content = memoryview(file.read())
     at = max(0, len(content) - length)
     outline, body = content[at:], content[:at]

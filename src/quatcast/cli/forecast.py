@@ -87,7 +87,10 @@ def forecast(
     names = recording.channels if chosen.takes_spaces else space_of(recording).names(recording.channels)
     batch = Batch([configuration], [seed], steps, recording.rate, rule, device, names, recording.space)
     _check_output(out, formats)
-    forecasts = _causal(recording, _forecast(recording, chosen, batch), chosen, batch)
+    fitted = _fitted(recording, chosen, batch)
+    forecasts = _forecast(recording, chosen, batch)
+    if batch.labels == "causal" and fitted:
+        forecasts = _without_future(recording, forecasts, chosen, fitted - 1 + batch.horizon)
     _write(recording, forecasts, chosen.name, out, f"{recording.name}-{chosen.name}-{labels}-{horizon:g}s", formats)
 
 
@@ -222,21 +225,27 @@ def _value(text: str) -> Any:
     return text
 
 
-def _causal(recording: Recording, forecasts: Forecasts, predictor: Predictor, batch: Batch) -> Forecasts:
-    """Leave out, under causal labels, forecasts that were made before the samples had arrived that they depend on.
+def _fitted(recording: Recording, predictor: Predictor, batch: Batch) -> int:
+    """Return to how many samples a predictor fits its scaling before it begins; a shorter recording is refused."""
+    fitted = int(getattr(predictor.build(batch), "fitted", 0))
+    if len(recording) < fitted:
+        raise ValueError(
+            f"recording {recording.name!r}: expected at least {fitted / recording.rate:g} s, to which {predictor.name} "
+            f"fits its scaling, got {recording.duration:.3g} s; {SOONER}"
+        )
+    return fitted
 
-    The predictors of the paper and the regressions fit their scaling to the first 30 s before they begin. `compare`
-    scores later samples only.
+
+def _without_future(recording: Recording, forecasts: Forecasts, predictor: Predictor, first: int) -> Forecasts:
+    """Leave out forecasts that were made before the samples had arrived that they depend on.
+
+    `compare` scores later samples only.
     """
     from dataclasses import replace
 
     import numpy as np
 
-    fitted = int(getattr(predictor.build(batch), "fitted", 0)) if batch.labels == "causal" else 0
-    if not fitted:
-        return forecasts
-    first = min(len(recording), fitted - 1 + batch.horizon)
-    seconds = first / recording.rate
+    seconds = min(len(recording), first) / recording.rate
     _note([f"no forecasts of the first {seconds:.4g} s, because {predictor.name} fits its scaling before it begins"])
     kept = np.arange(len(recording)) >= first
     return replace(forecasts, positions=np.where(kept[:, None, None], forecasts.positions, np.nan))
@@ -248,7 +257,6 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
 
     from quatcast.cli.terminal import ProgressDisplay
     from quatcast.evaluation.in_space import run_in_space
-    from quatcast.evaluation.protocol import SCALING, scaling_samples
     from quatcast.forecasting.progress import Progress, watched
 
     progress = Progress()
@@ -268,9 +276,4 @@ def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forec
                 raise
             return running.result()
     except ValueError as error:
-        if "training: " in str(error) and len(recording) < scaling_samples(recording.rate):
-            raise ValueError(
-                f"recording {recording.name!r}: expected at least {SCALING:g} s, to which {predictor.name} fits its "
-                f"scaling, got {recording.duration:.3g} s; {SOONER}"
-            ) from error
         raise ValueError(f"recording {recording.name!r}: {error}") from error

@@ -31,7 +31,11 @@ SPARE_COLOURS = ("#A0522D", "#2F8F9D", "#C23B75", "#6B8E23")
 
 
 class RecordingForecaster(Protocol):
-    """What a predictor's `build` function returns: an object that forecasts a whole recording."""
+    """What a predictor's `build` function returns: an object that forecasts a whole recording.
+
+    If all its forecasts depend on the first samples, to which it fits its scaling before it begins, an attribute
+    `fitted` tells their number.
+    """
 
     def run(self, positions: ArrayLike, /) -> Forecasts:
         """Forecast a recording (T, channels, dimensions); called once on each new object."""

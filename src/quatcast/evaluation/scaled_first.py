@@ -13,7 +13,7 @@ from quatcast.evaluation.catalogue import Batch
 from quatcast.evaluation.protocol import scaling_samples
 from quatcast.forecasting.contract import Forecasts
 from quatcast.forecasting.forecaster import Forecaster
-from quatcast.learners import Learner, Persistence
+from quatcast.learners import Learner
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class ScaledFirst:
     @property
     def fitted(self) -> int:
         """Number of samples that the scaling is fitted to, and that forecasts depend on from the first one on."""
-        return 0 if isinstance(self.learner, Persistence) else scaling_samples(self.batch.sampling_rate)
+        return 0 if self.learner.repeats else scaling_samples(self.batch.sampling_rate)
 
     def run(self, positions: ArrayLike, /) -> Forecasts:
         """Forecast a recording; the scaling is fitted to its first 30 seconds."""
-        rows, train = np.asarray(positions), scaling_samples(self.batch.sampling_rate)
+        rows, train = np.asarray(positions), max(1, self.fitted)
         forecaster = Forecaster(self.learner, horizon=self.batch.horizon, train=train, **self.options)
         return forecaster.run(rows, training=rows[:train])

@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -161,38 +161,31 @@ class OnlineForecaster(Checkpointable, ABC):
         """
         x = as_sample(sample, finite=True)
         seen = as_observed(observed, len(x))
-        mark = self.mark()
-        try:
-            with one_thread(), np.errstate(over="ignore", invalid="ignore"):
-                self._ready(x.shape)
-                made = self.forecast(x, seen)
-                self.learn()
-        except BaseException:
-            self.rewind(mark)
-            raise
+        with self._whole_or_undone(self.mark()):
+            self._ready(x.shape)
+            made = self.forecast(x, seen)
+            self.learn()
         return made
 
     def run(self, positions: ArrayLike) -> Forecasts:
-        """Forecast a recording (T, channels, dimensions): begin anew, then do for each row what `update` does."""
+        """Forecast a recording (T, channels, dimensions): begin anew, then do for each row what `update` does.
+
+        After an error everything is as it was before the run.
+        """
         x = as_recording(positions, finite=True)
+        everything = np.ones(x.shape[1], dtype=bool)
         forecasts: Floats = np.empty(0)
-        for t, made in enumerate(self._rows(x)):
-            made = np.asarray(made)
-            check_shape(self, made, x.shape[1:])
-            if t == 0:
-                forecasts = np.full((*made.shape[:-2], *x.shape), np.nan)
-            place(forecasts, made, t, self)
+        with self._whole_or_undone(self.mark()):
+            self._begin_anew((x.shape[1], x.shape[2]))
+            for t, row in enumerate(counted(x)):
+                made = np.asarray(self.forecast(row, everything))
+                check_shape(self, made, x.shape[1:])
+                if t == 0:
+                    forecasts = np.full((*made.shape[:-2], *x.shape), np.nan)
+                place(forecasts, made, t, self)
+                self.learn()
         runs = forecasts.shape[: -3 if self.horizons is None else -4]
         return Forecasts(forecasts, np.full((*runs, len(x)), np.nan), self.horizon, "causal", 0)
-
-    def _rows(self, x: Floats) -> Iterator[Any]:
-        """Begin anew and yield the forecast made at each row, before learning from the row."""
-        everything = np.ones(x.shape[1], dtype=bool)
-        self._begin_anew((x.shape[1], x.shape[2]))
-        with one_thread(), np.errstate(over="ignore", invalid="ignore"):
-            for row in counted(x):
-                yield self.forecast(row, everything)
-                self.learn()
 
     def rehearse(self) -> None:
         """Make one step with a sample of which no channel was observed."""
@@ -205,6 +198,16 @@ class OnlineForecaster(Checkpointable, ABC):
         made = self.forecast(sample, np.zeros(channels, dtype=bool))
         self.learn()
         check_shape(self, np.asarray(made), (channels, dimensions))
+
+    @contextmanager
+    def _whole_or_undone(self, mark: Any) -> Iterator[None]:
+        """Undo everything since a mark if an error occurs; BLAS uses one thread meanwhile."""
+        try:
+            with one_thread(), np.errstate(all="ignore"):
+                yield
+        except BaseException:
+            self.rewind(mark)
+            raise
 
     def _begin_anew(self, shape: tuple[int, int]) -> None:
         """Call `begin`; if it raises an error, everything is as it was before."""
@@ -376,7 +379,13 @@ def ready_with(forecaster: Any) -> None:
 
 def mark_of(forecaster: Any) -> Any:
     """Return what `rewind_to` needs to undo the next step of any forecaster that satisfies the contract."""
-    return forecaster.mark() if hasattr(forecaster, "mark") else copy.deepcopy(vars(forecaster))
+    if hasattr(forecaster, "mark"):
+        return forecaster.mark()
+    try:
+        return copy.deepcopy(vars(forecaster))
+    except Exception as error:
+        advice = "derive it from OnlineForecaster, or define mark and rewind"
+        raise TypeError(f"{type(forecaster).__name__}: cannot be copied to undo a step ({error}); {advice}") from error
 
 
 def rewind_to(forecaster: Any, mark: Any) -> None:

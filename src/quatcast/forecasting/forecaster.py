@@ -22,7 +22,6 @@ from quatcast.algebra import fetch
 from quatcast.basics.annotations import is_whole
 from quatcast.basics.typing import Bools, Floats
 from quatcast.engine.sliding_window import SlidingWindow
-from quatcast.engine.threads import one_thread
 from quatcast.forecasting.contract import (
     Forecasts,
     Labels,
@@ -37,7 +36,6 @@ from quatcast.forecasting.progress import counted
 from quatcast.forecasting.tracking import Collecting, Tracking
 from quatcast.forecasting.waiting import Waiting
 from quatcast.learners.base import Learner, StackedStep
-from quatcast.learners.persistence import Persistence
 
 
 class Forecaster(OnlineForecaster):
@@ -112,8 +110,8 @@ class Forecaster(OnlineForecaster):
             raise ValueError('horizons: expected labels="causal" with several horizons')
         if catch_up is not None and not is_whole(catch_up, 2):
             raise ValueError(f"catch_up: expected at least 2 samples, or None for all at once, got {catch_up!r}")
-        if isinstance(learner, Persistence) and target == "displacement":
-            raise ValueError('target: Persistence forecasts positions; use target="position" with it')
+        if learner.repeats and target == "displacement":
+            raise ValueError(f'target: {type(learner).__name__} forecasts positions; use target="position" with it')
         self.learner, self.horizon, self.labels, self.target = learner, int(horizon), labels, target
         self.horizons = horizons
         self.delays = as_delays(lags)
@@ -205,21 +203,23 @@ class Forecaster(OnlineForecaster):
             The recording.
         training
             Samples that the scaling is fitted to before the first row, as in the published protocol. By default the
-            first `train` rows are collected first, as in live use; under look-ahead labels they are always known.
+            first `train` rows are collected first, as in live use, so that a shorter recording has no forecasts; under
+            look-ahead labels they are always known.
         """
         x = as_recording(positions, finite=True)
-        fitted = x[: self.train] if training is None else as_recording(training, finite=True)
-        if fitted.shape[1:] != x.shape[1:] or len(fitted) < self.train:
+        fitted = None if training is None else as_recording(training, finite=True)
+        if fitted is None and self.labels == "lookahead":
+            fitted = x[: self.train]
+        if fitted is not None and (fitted.shape[1:] != x.shape[1:] or len(fitted) < self.train):
             name = "positions" if training is None else "training"
             expected = f"at least {self.train} samples of shape {x.shape[1:]} to fit the scaling"
             raise ValueError(f"{name}: expected {expected}, got {fitted.shape}")
-        known = training is not None or self.labels == "lookahead"
-        self.begin((x.shape[1], x.shape[2]), fitted if known else None)
         h, everything = self.horizon, np.ones(x.shape[1], dtype=bool)
         runs = (self.learner.runs,) if self.learner.runs else ()
         path = () if self.horizons is None else (len(self.horizons),)
         forecasts, weights = np.full((*runs, *path, *x.shape), np.nan), np.full((*runs, len(x)), np.nan)
-        with one_thread(), np.errstate(over="ignore", invalid="ignore"):
+        with self._whole_or_undone(self.mark()):
+            self.begin((x.shape[1], x.shape[2]), fitted)
             for t, row in enumerate(counted(x)):
                 if self.labels == "causal":
                     made = self.forecast(row, everything)

@@ -139,6 +139,8 @@ class Learner(Checkpointable, ABC):
     algebra: ClassVar[Algebra] = R
     recurrent: ClassVar[bool] = False
     """Whether the output depends on earlier inputs too; otherwise the last input alone determines it."""
+    repeats: ClassVar[bool] = False
+    """Whether it only repeats what it is given: it then forecasts positions, whatever their scale."""
 
     # Public methods.
 

@@ -18,6 +18,8 @@ class Persistence(Learner):
     array([3., 4.])
     """
 
+    repeats = True
+
     def _begin(self, n_inputs: int, n_outputs: int) -> LearnerState:
         if n_inputs < n_outputs:
             raise ValueError(f"n_inputs: expected at least the {n_outputs} numbers of one sample, got {n_inputs}")

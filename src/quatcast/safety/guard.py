@@ -5,8 +5,8 @@ docs/safety.md explains the rules and their constants for users.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -58,8 +58,6 @@ PAUSE = 6.0
 """Seconds without learning after a jump within the usual range: the longest inputs contain it for so long."""
 UNRELIABLE = 0.25
 """Share of implausible samples in the last seconds above which nothing is learnt."""
-FAILURES = (ValueError, ArithmeticError, RuntimeError, TypeError, LookupError, AttributeError)
-"""Errors of a forecaster that become a hold."""
 
 
 class Guarded(OnlineForecaster):
@@ -180,16 +178,6 @@ class Guarded(OnlineForecaster):
         with self._whole_or_undone(before):
             return self._forecast(sample, observed, time, before)
 
-    @contextmanager
-    def _whole_or_undone(self, before: Any) -> Iterator[None]:
-        """Undo everything since a mark if an error occurs."""
-        try:
-            with one_thread(), np.errstate(all="ignore"):
-                yield
-        except BaseException:
-            self.rewind(before)
-            raise
-
     def _forecast(self, sample: ArrayLike, observed: ArrayLike | None, time: float | None, before: Any) -> Forecast:
         x = as_sample(sample, finite=False, dimensions=self.state.shape[1] if self.begun else None)
         if observed is not None:
@@ -285,7 +273,7 @@ class Guarded(OnlineForecaster):
     def get_ready(self) -> None:
         """Let the forecaster get ready for the next sample; errors are ignored here and recur with that sample."""
         if self.begun:
-            with one_thread(), np.errstate(all="ignore"), suppress(*FAILURES):
+            with one_thread(), np.errstate(all="ignore"), suppress(Exception):
                 ready_with(self.forecaster)
 
     def update(self, sample: ArrayLike, observed: ArrayLike | None = None, time: float | None = None) -> Forecast:
@@ -303,18 +291,19 @@ class Guarded(OnlineForecaster):
         """Forecast a recording (T, channels, coordinates), NaN where missing: begin anew, then `update` row by row.
 
         Forecasts are placed at the samples that they are for. A horizon that is not a whole number of samples counts as
-        the next larger one here.
+        the next larger one here. If the run is interrupted, everything is as it was before.
         """
         rows = as_recording(positions, finite=False)
         ahead = np.ceil(np.atleast_1d(self._asked) * self.rate - 1e-6).astype(int)
         seconds = ahead / self.rate if np.ndim(self._asked) else float(ahead[0]) / self.rate
         made, status, reasons = [], np.zeros(len(rows), dtype=np.int8), []
-        self._begin_anew((rows.shape[1], rows.shape[2]))
-        for t, row in enumerate(counted(rows)):
-            forecast = self.update(row)
-            made.append(forecast.path.forecast(seconds))
-            status[t] = forecast.status
-            reasons.append(forecast.reason)
+        with self._whole_or_undone(self.mark()):
+            self._begin_anew((rows.shape[1], rows.shape[2]))
+            for t, row in enumerate(counted(rows)):
+                forecast = self.update(row)
+                made.append(forecast.path.forecast(seconds))
+                status[t] = forecast.status
+                reasons.append(forecast.reason)
         several = bool(np.ndim(self._asked))
         forecasts = placed([f.position for f in made], ahead, several)
         radius = placed([f.radius for f in made], ahead, several)
@@ -355,7 +344,9 @@ class Guarded(OnlineForecaster):
             if self._unit is not None:
                 orient_to(self.forecaster, origin[:, self._unit])
             made = positions_of(self.forecaster, self.forecaster.forecast(continued.copy(), observed), continued.shape)
-        except FAILURES as error:
+        except MemoryError:
+            raise
+        except Exception as error:
             return np.full(shape, np.nan), self._undo(before, error)
         self._before, self.state.unlearnt = before, True
         usable = np.logical_and.reduce(np.abs(made) <= LARGEST, axis=-1)
@@ -372,7 +363,9 @@ class Guarded(OnlineForecaster):
         before, self._before, self.state.unlearnt = self._before, None, False
         try:
             learn_with(self.forecaster, limit)
-        except FAILURES as error:
+        except MemoryError:
+            raise
+        except Exception as error:
             fault, said = self._undo(before, error), ""
             for track in self.state.tracks:
                 said = track.judgement.fail(fault)

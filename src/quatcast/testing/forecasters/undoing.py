@@ -10,6 +10,9 @@ from quatcast.basics.typing import Floats
 from quatcast.testing.forecasters.common import POINTS, Make, begun, moments, of_online_forecasters, steps, update
 from quatcast.testing.tools import fingerprint, interrupted, interruption_points, require, require_undoing
 
+CALLS = (0, 50, 1000, 10_000)
+"""Numbers of function calls after which a run is interrupted."""
+
 
 def rewind_undoes_every_step(make: Make, x: Floats) -> None:
     """Check that any step can be undone exactly, also twice from one mark."""
@@ -38,4 +41,20 @@ def interrupted_steps_change_nothing(make: Make, x: Floats) -> None:
         forecaster.update(row)
 
 
-CHECKS = (rewind_undoes_every_step, interrupted_steps_change_nothing)
+@of_online_forecasters
+def interrupted_runs_change_nothing(make: Make, x: Floats) -> None:
+    """Check that a run that fails leaves the forecaster as it was before, not half way through the recording."""
+    forecaster = make()
+    for row in x[:5]:
+        forecaster.update(row)
+    before = fingerprint(forecaster)
+    for at in CALLS:
+        if not interrupted(partial(forecaster.run, x), at):
+            break
+        require(
+            fingerprint(forecaster) == before,
+            f"a run must leave nothing behind if it fails, but one that failed after {at} calls has changed the state",
+        )
+
+
+CHECKS = (rewind_undoes_every_step, interrupted_steps_change_nothing, interrupted_runs_change_nothing)

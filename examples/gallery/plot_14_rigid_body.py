@@ -10,9 +10,9 @@ there is none if pushes are as irregular as turns.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from numpy.typing import NDArray
 
 from quatcast import AdaptiveLinear, Guarded, RigidBody, quaternion
-from quatcast.basics.typing import Floats
 
 # %%
 # A tool that a hand leads for a minute, such as a brush or an ultrasound probe: mostly along its own first axis, while
@@ -22,7 +22,7 @@ rate, horizon = 50.0, 10
 rng = np.random.default_rng(4)
 
 
-def smooth(noise: Floats, time_constant: float) -> Floats:
+def smooth(noise: NDArray[np.float64], time_constant: float) -> NDArray[np.float64]:
     """Let two low-pass filters follow each other."""
     for _ in range(2):
         state, filtered = np.zeros(noise.shape[1]), []

@@ -10,15 +10,17 @@ from quatcast.engine.activations import Activation, activation, register_activat
 from quatcast.engine.cells import Cell
 from quatcast.engine.replay import Replay
 from quatcast.forecasting.apart import Apart
+from quatcast.forecasting.charts import Chart
 from quatcast.forecasting.contract import ForecasterState, Forecasts, OnlineForecaster
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.kalman import Kalman
 from quatcast.forecasting.linear import AdaptiveLinear
 from quatcast.forecasting.mean_position import MeanPosition
 from quatcast.forecasting.mixture import Mixture
+from quatcast.forecasting.recipe import experts
 from quatcast.forecasting.rigid_body import RigidBody
 from quatcast.forecasting.spaces import Orientation, Pose, Position, Space, Vector, find_space
-from quatcast.forecasting.velocity import ConstantVelocity, DampedVelocity
+from quatcast.forecasting.velocity import ConstantVelocity, DampedVelocity, LastPosition
 from quatcast.learners import (
     CLMS,
     GRU,
@@ -40,7 +42,7 @@ from quatcast.learners import (
     Step,
 )
 from quatcast.learners.losses import MCC, MSE, Loss, LossResult, correntropy, kernel
-from quatcast.learners.optimizers import SGD, Adam, Optimizer
+from quatcast.learners.optimizers import SGD, Adam, Optimizer, OptimizerResult, global_norm
 from quatcast.safety.conformal import Conformal
 from quatcast.safety.gate import Gate
 from quatcast.safety.gated import Gated
@@ -84,6 +86,7 @@ __all__ = [
     "Apart",
     "C",
     "Cell",
+    "Chart",
     "Checkpointable",
     "ComplexRNN",
     "Conformal",
@@ -100,6 +103,7 @@ __all__ = [
     "H",
     "Kalman",
     "KernelRidge",
+    "LastPosition",
     "Learner",
     "LearnerState",
     "LocalAverage",
@@ -109,6 +113,7 @@ __all__ = [
     "Mixture",
     "OnlineForecaster",
     "Optimizer",
+    "OptimizerResult",
     "Orientation",
     "Path",
     "Persistence",
@@ -126,8 +131,10 @@ __all__ = [
     "Vector",
     "activation",
     "correntropy",
+    "experts",
     "find_space",
     "ghr",
+    "global_norm",
     "kernel",
     "namespace",
     "quaternion",

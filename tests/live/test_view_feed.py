@@ -18,10 +18,10 @@ from quatcast.live.view.feed import (
     TooManyViewersError,
     ViewFeed,
 )
-from quatcast.live.view.rows import Layout, unpack
+from quatcast.live.view.rows import RowLayout, unpack_rows
 
 START = 1.7e9
-LAYOUT = Layout.of(Breathing().frame(0, 0.0))
+LAYOUT = RowLayout.of(Breathing().frame(0, 0.0))
 
 
 def drain(viewer):
@@ -31,7 +31,7 @@ def drain(viewer):
         if isinstance(message, str):
             texts.append(json.loads(message))
         else:
-            rows.append(unpack(LAYOUT, message[8:]))
+            rows.append(unpack_rows(LAYOUT, message[8:]))
     return texts, rows
 
 

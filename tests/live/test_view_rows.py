@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from quatcast.live.frames import STATUSES, ForecastFrame, PathPoint
-from quatcast.live.view.rows import MAX_CHANNELS, MAX_HORIZONS, Layout, horizons, pack, rows_message, unpack
+from quatcast.live.view.rows import MAX_CHANNELS, MAX_HORIZONS, RowLayout, horizons, pack_row, rows_message, unpack_rows
 
 FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=False)
 
@@ -30,8 +30,8 @@ def frames(draw):
 @settings(max_examples=40)
 @given(frames())
 def test_round_trip(frame):
-    layout = Layout.of(frame)
-    row = unpack(layout, pack(layout, frame))[0]
+    layout = RowLayout.of(frame)
+    row = unpack_rows(layout, pack_row(layout, frame))[0]
     points = horizons(frame)
     assert row["time"] == frame.time
     assert points[row["main"]].target_time == frame.target_time
@@ -52,7 +52,7 @@ def test_round_trip(frame):
 @settings(max_examples=40)
 @given(frames())
 def test_the_size_is_that_of_the_formula_in_store_js(frame):
-    layout = Layout.of(frame)
+    layout = RowLayout.of(frame)
     C, D, H = len(layout.names), layout.dimensions, layout.horizons
     radii = 2 if layout.space == "pose" else 1
     assert layout.row.itemsize == 13 + H + C + 4 * (C * D + H + H * C * D + radii * H * C)
@@ -67,23 +67,23 @@ def test_the_layout_tells_lengths_from_angles():
         (four, "orientation", ("orientation", "")),
         (seven, "position", ("pose", "mm")),
     ):
-        message = Layout.of(one, space).message(1)
+        message = RowLayout.of(one, space).message(1)
         assert (message["space"], message["unit"]) == expected
-    layout = Layout.of(seven)
-    assert np.isnan(unpack(layout, pack(layout, seven))["angle_radius"]).all()
+    layout = RowLayout.of(seven)
+    assert np.isnan(unpack_rows(layout, pack_row(layout, seven))["angle_radius"]).all()
 
 
 def test_the_horizon_of_the_service_is_listed_once():
     frame = Breathing((0.1, 0.3, 0.5)).frame(1, 1.7e9)
     assert [round(point.target_time - frame.time, 6) for point in horizons(frame)] == [0.1, 0.3, 0.5]
-    layout = Layout.of(frame)
-    assert unpack(layout, pack(layout, frame))[0]["main"] == 1
+    layout = RowLayout.of(frame)
+    assert unpack_rows(layout, pack_row(layout, frame))[0]["main"] == 1
 
 
 def test_an_unknown_status_is_a_hold():
     frame = replace(Breathing().frame(1, 5.0), status="splendid")
-    layout = Layout.of(frame)
-    assert STATUSES[unpack(layout, pack(layout, frame))[0]["status"][0]] == "hold"
+    layout = RowLayout.of(frame)
+    assert STATUSES[unpack_rows(layout, pack_row(layout, frame))[0]["status"][0]] == "hold"
 
 
 def test_sizes_are_bounded():
@@ -94,19 +94,19 @@ def test_sizes_are_bounded():
         *("s" * 999, 1, 0.0, 1.0, 0.1, *point, "ok", "", np.zeros(many, bool), np.zeros((many, 3))),
         *(("n" * 999,) * many, "u" * 999, path),
     )
-    layout = Layout.of(frame)
+    layout = RowLayout.of(frame)
     assert (len(layout.names), layout.horizons) == (MAX_CHANNELS, MAX_HORIZONS)
     assert max(map(len, (layout.stream, layout.unit, *layout.names))) == 80
-    assert len(pack(layout, frame)) == layout.row.itemsize
+    assert len(pack_row(layout, frame)) == layout.row.itemsize
 
 
 def test_channels_without_names_have_numbers():
-    assert Layout.of(replace(Breathing().frame(1, 0.0), names=("a",))).names == ("a", "channel 2", "channel 3")
+    assert RowLayout.of(replace(Breathing().frame(1, 0.0), names=("a",))).names == ("a", "channel 2", "channel 3")
 
 
 def test_a_message_is_a_header_and_rows():
-    layout = Layout.of(Breathing().frame(1, 0.0))
-    rows = [pack(layout, Breathing().frame(k, float(k))) for k in range(3)]
+    layout = RowLayout.of(Breathing().frame(1, 0.0))
+    rows = [pack_row(layout, Breathing().frame(k, float(k))) for k in range(3)]
     message = rows_message(7, rows)
     assert np.frombuffer(message[:8], "<u4").tolist() == [1, 7]
-    assert unpack(layout, message[8:])["time"].tolist() == [0.0, 1.0, 2.0]
+    assert unpack_rows(layout, message[8:])["time"].tolist() == [0.0, 1.0, 2.0]

@@ -40,9 +40,8 @@ class Timing:
 
     Examples
     --------
-    >>> from quatcast.data.timing import measure
-    >>> measure(np.array([0.0, 0.1, 0.2, 0.5, 0.6]))
-    Timing(rate=10.0, jitter=0.0, uneven=0.0, gaps=1, missing=2, longest=0.3)
+    >>> Timing(rate=10.0, jitter=0.0, uneven=0.0, gaps=1, missing=2, longest=0.3).sentence()
+    '10 Hz measured, jitter 0 ms (0.0%), 1 gap of up to 0.3 s, 2 samples missing'
     """
 
     rate: float

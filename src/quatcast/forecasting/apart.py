@@ -23,7 +23,7 @@ class Apart(Combination):
 
     Examples
     --------
-    >>> from quatcast.forecasting.velocity import ConstantVelocity, LastPosition
+    >>> from quatcast import ConstantVelocity, LastPosition
     >>> line = np.arange(6.0)[:, None, None] * np.ones((1, 2, 3))
     >>> Apart([ConstantVelocity(2), LastPosition(2)]).run(line).positions[-1, :, 0]
     array([5., 3.])

@@ -26,7 +26,13 @@ from quatcast.checkpoint import Checkpointable, State
 
 @dataclass
 class Chart(State):
-    """What a space remembers of a signal: the number of its channels. Subclasses add more."""
+    """What a space remembers of a signal: the number of its channels. Subclasses add more.
+
+    Examples
+    --------
+    >>> Position(rate=10.0).begin(2)
+    Chart(channels=2)
+    """
 
     channels: int
 

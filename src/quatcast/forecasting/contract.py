@@ -50,6 +50,14 @@ class Forecasts:
         "causal" or "lookahead".
     truncated
         Number of updates whose gradient was cut off at the learner's `max_depth`.
+
+    Examples
+    --------
+    >>> from quatcast import LastPosition
+    >>> line = np.arange(4.0)[:, None, None] * np.ones((1, 1, 3))
+    >>> forecasts = LastPosition(horizon=1).run(line)
+    >>> forecasts.horizon, forecasts.labels, np.asarray(forecasts)[:, 0, 0]
+    (1, 'causal', array([nan,  0.,  1.,  2.]))
     """
 
     positions: Floats
@@ -64,7 +72,18 @@ class Forecasts:
 
 @dataclass
 class ForecasterState(State):
-    """Shape (channels, dimensions) of the samples of a forecaster that has begun; subclasses add what it remembers."""
+    """Shape (channels, dimensions) of the samples of a forecaster that has begun; subclasses add what it remembers.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class MeanState(ForecasterState):
+    ...     mean: np.ndarray
+    ...     count: int = 0
+    >>> MeanState(shape=(1, 3), mean=np.zeros((1, 3))).count
+    0
+    """
 
     shape: tuple[int, int]
 

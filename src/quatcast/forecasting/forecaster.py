@@ -69,7 +69,7 @@ class Forecaster(OnlineForecaster):
 
     Examples
     --------
-    >>> from quatcast.learners import RLS
+    >>> from quatcast import RLS
     >>> time = np.arange(900) / 10
     >>> wave = np.stack([np.sin(time), np.cos(time), 0.3 * np.sin(2 * time)], axis=-1)[:, None, :]
     >>> forecaster = Forecaster(RLS(), horizon=5, lags=10)

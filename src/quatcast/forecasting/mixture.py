@@ -180,8 +180,7 @@ class Mixture(Combination):
 
     Examples
     --------
-    >>> from quatcast.forecasting.forecaster import Forecaster
-    >>> from quatcast.learners import RLS, Persistence
+    >>> from quatcast import RLS, Forecaster, Persistence
     >>> time = np.arange(900) / 10
     >>> wave = np.stack([np.sin(time), np.cos(time), 0.3 * np.sin(2 * time)], axis=-1)[:, None, :]
     >>> members = [Forecaster(learner, horizon=5, lags=10) for learner in (RLS(), Persistence())]

@@ -81,7 +81,7 @@ class GRU(RNN):
     Examples
     --------
     >>> import numpy as np
-    >>> from quatcast.learners.optimizers import Adam
+    >>> from quatcast import Adam
     >>> learner = GRU(hidden=(8,), optimizer=Adam(learning_rate=0.01), init_std=0.3)
     >>> wave = np.sin(0.3 * np.arange(1000))
     >>> errors = [learner.update(wave[t : t + 2], wave[t + 2 : t + 3]).error[0] for t in range(900)]

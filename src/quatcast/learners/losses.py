@@ -132,7 +132,7 @@ def kernel(error: ArrayLike, sigma: ArrayLike, algebra: Algebra = H) -> NDArray[
 
     Examples
     --------
-    >>> from quatcast.algebra import R
+    >>> from quatcast import R
     >>> float(kernel(0.0, 1.0, R).round(6)), float(kernel([0.0, 0.0, 0.0, 0.0], 1.0).round(6))
     (0.398942, 1.595769)
 

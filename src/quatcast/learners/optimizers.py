@@ -26,7 +26,14 @@ Kind = TypeVar("Kind", bound="type[Optimizer]")
 
 
 class OptimizerResult(NamedTuple):
-    """New parameters, the norm of the gradient before clipping (runs,), and the next state."""
+    """New parameters, the norm of the gradient before clipping (runs,), and the next state.
+
+    Examples
+    --------
+    >>> result = SGD(learning_rate=0.5).step([np.zeros((1, 1, 2))], [np.array([[[0.6, 0.8]]])], {})
+    >>> result.norm.round(9)
+    array([1.])
+    """
 
     parameters: list[Array]
     norm: Array
@@ -43,7 +50,7 @@ class Optimizer(Checkpointable, ABC):
     >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> from quatcast import LMS
-    >>> from quatcast.learners.optimizers import OptimizerResult, global_norm
+    >>> from quatcast import OptimizerResult, global_norm
     >>> @dataclass(frozen=True)
     ... class SignDescent(Optimizer):
     ...     learning_rate: float = 0.01
@@ -61,7 +68,8 @@ class Optimizer(Checkpointable, ABC):
     proportional: ClassVar[bool] = False
     """Whether every step is a multiple of the gradient.
 
-    If so, a parameter may also be `LowRankWeights` and its gradient a `FactoredGradient`, which `step` adds in place.
+    If so, networks train faster, because a parameter may then be in low-rank form, which `step` has to support: see
+    `SGD`. Leave it False in an optimizer of your own.
     """
 
     @abstractmethod
@@ -82,7 +90,13 @@ class Optimizer(Checkpointable, ABC):
 
 
 def global_norm(arrays: list[Array]) -> Array:
-    """Return the Euclidean norm of all arrays together, for each run."""
+    """Return the Euclidean norm of all arrays together, for each run.
+
+    Examples
+    --------
+    >>> global_norm([np.array([[[3.0]]]), np.array([[[4.0]]])])
+    array([5.])
+    """
     squared = 0.0
     for a in arrays:
         if isinstance(a, FactoredGradient):

@@ -282,7 +282,7 @@ class QRNN(RNN):
 
     Examples
     --------
-    >>> from quatcast.learners.losses import MCC
+    >>> from quatcast import MCC
     >>> learner = QRNN(hidden=(10,), loss=MCC(sigma=2.0), optimizer=SGD(learning_rate=0.05, clip=2.0), seeds=range(3))
     >>> learner.begin(n_inputs=6, n_outputs=2).predict(np.ones((6, 4))).shape
     (3, 2, 4)

@@ -14,10 +14,11 @@ pipeline that a program has made itself. The modules, in the order of a sample's
 
 from __future__ import annotations
 
-from quatcast.live.clock import DeviceClock
+from quatcast.live.clock import DeviceClock, now
 from quatcast.live.export import export_session
 from quatcast.live.frames import ForecastFrame, Frame, FrameError, PathPoint
 from quatcast.live.grid import Grid, GridSample
+from quatcast.live.messages import parse_forecast, parse_sample
 from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
 from quatcast.live.replay import replay_session
@@ -29,6 +30,7 @@ from quatcast.live.summary import summarise
 from quatcast.live.totals import Summary
 from quatcast.live.transports import Sink, Source, open_sink, open_source, register_transport
 from quatcast.live.view.feed import ViewFeed
+from quatcast.live.view.rows import RowLayout, pack_row, unpack_rows
 
 __all__ = [
     "DeviceClock",
@@ -41,6 +43,7 @@ __all__ = [
     "Metrics",
     "PathPoint",
     "Pipeline",
+    "RowLayout",
     "Service",
     "Session",
     "Sink",
@@ -50,10 +53,15 @@ __all__ = [
     "ViewAddress",
     "ViewFeed",
     "export_session",
+    "now",
     "open_sink",
     "open_source",
+    "pack_row",
+    "parse_forecast",
+    "parse_sample",
     "register_transport",
     "replay_session",
     "serve",
     "summarise",
+    "unpack_rows",
 ]

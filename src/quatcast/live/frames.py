@@ -24,7 +24,7 @@ class FrameError(ValueError):
 
     Examples
     --------
-    >>> from quatcast.live.messages import parse_sample
+    >>> from quatcast.live import parse_sample
     >>> try:
     ...     parse_sample(b"1, 2, three", "chest", received=0.0)
     ... except FrameError as error:

@@ -79,8 +79,7 @@ class Service:
     Examples
     --------
     >>> import asyncio
-    >>> from quatcast.live.settings import LiveSettings
-    >>> from quatcast.live.transports import open_source
+    >>> from quatcast.live import LiveSettings, open_source
     >>> service = Service(Pipeline(LiveSettings()), open_source("simulated:?speed=0&seconds=4", "chest"))
     >>> summary = asyncio.run(service.run())
     >>> summary.frames, summary.forecasts

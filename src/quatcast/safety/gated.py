@@ -35,6 +35,15 @@ class Gated:
         (channels,), True where the position is far outside the usual range of the channel.
     innovation
         (channels,), distance of the sample from the one-step forecast of the channel; undefined where it is missing.
+
+    Examples
+    --------
+    >>> from quatcast import Gate
+    >>> gate = Gate(rate=10.0)
+    >>> gate.begin((2, 3))
+    >>> gated = gate.judge(np.array([[1.0, 2.0, 3.0], [np.nan] * 3]))
+    >>> gated.replaced, gated.reasons
+    (array([False,  True]), ('', 'missing'))
     """
 
     position: Floats

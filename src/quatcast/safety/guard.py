@@ -90,10 +90,8 @@ class Guarded(OnlineForecaster):
 
     Examples
     --------
+    >>> from quatcast import RLS, Forecaster, Status
     >>> from quatcast.data import simulated
-    >>> from quatcast.forecasting.forecaster import Forecaster
-    >>> from quatcast.learners import RLS
-    >>> from quatcast.safety.status import Status
     >>> positions = simulated(seconds=50)[1].positions.copy()
     >>> positions[-13:, 1] = np.nan
     >>> guarded = Guarded(Forecaster(RLS(), horizon=5, lags=8), rate=10.0, names=("belly", "waist", "chest"))

@@ -215,6 +215,15 @@ class GuardedForecasts(Forecasts):
         (T, channels). Row t belongs to the forecast OF sample t; NaN if there is none.
     status, reasons, replaced
         (T,), T texts and (T, channels): the status when sample t arrived.
+
+    Examples
+    --------
+    >>> from quatcast import Guarded, LastPosition
+    >>> samples = 5.0 * np.sin(np.arange(60.0))[:, None, None] * np.ones((1, 1, 3))
+    >>> samples[-1] = np.nan
+    >>> forecasts = Guarded(LastPosition(horizon=2), rate=10.0).run(samples)
+    >>> Status(forecasts.status[50]).label, forecasts.replaced[-2:, 0]
+    ('ok', array([False,  True]))
     """
 
     radius: Floats

@@ -26,7 +26,7 @@ class Source(ABC):
 
     >>> import asyncio
     >>> import numpy as np
-    >>> from quatcast.live.clock import now
+    >>> from quatcast.live import now
     >>> class Polled(Source):
     ...     def __init__(self):
     ...         self.refused = {}

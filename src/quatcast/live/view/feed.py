@@ -15,7 +15,7 @@ from typing import Any
 
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame
-from quatcast.live.view.rows import VERSION, Layout, pack, rows_message
+from quatcast.live.view.rows import VERSION, RowLayout, pack_row, rows_message
 from quatcast.live.view.statistics import Statistics
 
 MAX_VIEWERS = 16
@@ -133,7 +133,7 @@ class ViewFeed:
         self.history, self.rate, self.coverage, self.space = history, rate, coverage, space
         self._server = secrets.token_hex(8)
         self._viewers: set[Viewer] = set()
-        self._layout: Layout | None = None
+        self._layout: RowLayout | None = None
         self._generation = 0
         self._statistics = Statistics(0, 0)
         self._rows: deque[tuple[float, bytes]] = deque()
@@ -152,7 +152,7 @@ class ViewFeed:
 
     def publish(self, forecast: ForecastFrame) -> None:
         """Show a forecast."""
-        layout = Layout.of(forecast, self.space)
+        layout = RowLayout.of(forecast, self.space)
         if layout != self._layout or forecast.time < self._newest - MAX_BACK:
             self._begin(layout)
         self._published = time.monotonic()
@@ -204,7 +204,7 @@ class ViewFeed:
         finally:
             self._viewers.discard(viewer)
 
-    def _begin(self, layout: Layout) -> None:
+    def _begin(self, layout: RowLayout) -> None:
         """Forget all rows, because the stream has changed or its time has gone back."""
         self._layout = layout
         self._generation += 1
@@ -215,8 +215,8 @@ class ViewFeed:
         for viewer in self._viewers:
             viewer.start_over(self._snapshot())
 
-    def _append(self, layout: Layout, forecast: ForecastFrame) -> None:
-        row = pack(layout, forecast)
+    def _append(self, layout: RowLayout, forecast: ForecastFrame) -> None:
+        row = pack_row(layout, forecast)
         self._rows.append((forecast.time, row))
         if self._viewers:
             self._pending.append(row)

@@ -32,7 +32,7 @@ SAME_TIME = 1e-5
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """What all rows of a stream have in common: names, unit and the shape of the arrays.
 
     Attributes
@@ -50,7 +50,7 @@ class Layout:
 
     Examples
     --------
-    >>> Layout("chest", ("a", "b"), "mm", dimensions=3, horizons=1).row.itemsize
+    >>> RowLayout("chest", ("a", "b"), "mm", dimensions=3, horizons=1).row.itemsize
     76
     """
 
@@ -62,14 +62,14 @@ class Layout:
     space: str = "position"
 
     @staticmethod
-    def of(frame: ForecastFrame, space: str = "position") -> Layout:
+    def of(frame: ForecastFrame, space: str = "position") -> RowLayout:
         """Return the layout of the rows of a forecast in a space; seven numbers per channel are always poses."""
         channels, dimensions = frame.sample[:MAX_CHANNELS].shape
         given = frame.names[:channels]
         names = tuple(given[c][:MAX_NAME] if c < len(given) else f"channel {c + 1}" for c in range(channels))
         space = "pose" if dimensions == SPACES["pose"].components else space
         unit = "" if space == "orientation" else frame.unit[:MAX_NAME]
-        return Layout(frame.stream[:MAX_NAME], names, unit, dimensions, len(horizons(frame)), space)
+        return RowLayout(frame.stream[:MAX_NAME], names, unit, dimensions, len(horizons(frame)), space)
 
     @cached_property
     def row(self) -> np.dtype[np.void]:
@@ -113,15 +113,15 @@ def horizons(frame: ForecastFrame) -> list[PathPoint]:
     return sorted([main, *others[: MAX_HORIZONS - 1]], key=lambda point: point.target_time)
 
 
-def pack(layout: Layout, frame: ForecastFrame) -> bytes:
+def pack_row(layout: RowLayout, frame: ForecastFrame) -> bytes:
     """Return a forecast as one row.
 
     Examples
     --------
     >>> frame = ForecastFrame("chest", 7, 100.0, 100.5, 100.01, np.ones((1, 3)), np.ones(1), "ok", "",
     ...                       np.array([False]), np.zeros((1, 3)))
-    >>> layout = Layout.of(frame)
-    >>> row = unpack(layout, pack(layout, frame))[0]
+    >>> layout = RowLayout.of(frame)
+    >>> row = unpack_rows(layout, pack_row(layout, frame))[0]
     >>> row["time"], row["ahead"], row["position"].shape
     (np.float64(100.0), array([0.5], dtype=float32), (1, 1, 3))
     """
@@ -163,6 +163,6 @@ def rows_message(generation: int, rows: list[bytes]) -> bytes:
     return np.array((VERSION, generation), HEADER).tobytes() + b"".join(rows)
 
 
-def unpack(layout: Layout, rows: bytes) -> NDArray[np.void]:
-    """Return rows as a structured array with the fields of `Layout.row`."""
+def unpack_rows(layout: RowLayout, rows: bytes) -> NDArray[np.void]:
+    """Return rows as a structured array with the fields of `RowLayout.row`."""
     return np.frombuffer(rows, layout.row)

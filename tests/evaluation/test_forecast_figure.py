@@ -54,6 +54,21 @@ def test_panels_show_what_the_file_calls_them() -> None:
     np.testing.assert_allclose((first.band[2] - first.lines[2].y)[5:], 1.5, rtol=1e-6)
 
 
+@pytest.mark.parametrize("suffix", ["html", "svg"])
+def test_a_forecast_has_the_colour_of_its_predictor(suffix: str, tmp_path: Path) -> None:
+    recording = walk(100, channels=1)
+    contents = forecast_panels(recording, guarded(recording), "LMS", "#112233")
+    if suffix == "html":
+        drawn = draw(contents).to_json()
+        assert "rgba(17, 34, 51, 0.18)" in drawn
+    else:
+        pytest.importorskip("matplotlib")
+        write_static(contents, tmp_path / "a.svg")
+        drawn = (tmp_path / "a.svg").read_text()
+    assert drawn.count("#112233") >= 4  # three coordinates and their error
+    assert "#d55e00" not in drawn.lower()
+
+
 def test_error_panel_is_the_distance() -> None:
     recording = walk(channels=1, units=("mm",))
     made = guarded(recording)

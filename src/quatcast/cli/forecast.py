@@ -91,7 +91,7 @@ def forecast(
     forecasts = _forecast(recording, chosen, batch)
     if batch.labels == "causal" and fitted:
         forecasts = _without_future(recording, forecasts, chosen, fitted - 1 + batch.horizon)
-    _write(recording, forecasts, chosen.name, out, f"{recording.name}-{chosen.name}-{labels}-{horizon:g}s", formats)
+    _write(recording, forecasts, chosen, out, f"{recording.name}-{chosen.name}-{labels}-{horizon:g}s", formats)
 
 
 def _introduce(recording: Recording) -> None:
@@ -156,7 +156,7 @@ def _check_output(out: Path, formats: list[str]) -> None:
 
 
 def _write(
-    recording: Recording, forecasts: Forecasts, predictor: str, out: Path, stem: str, formats: list[str]
+    recording: Recording, forecasts: Forecasts, predictor: Predictor, out: Path, stem: str, formats: list[str]
 ) -> None:
     """Write the table, the status and the figures of the forecasts."""
     from dataclasses import replace
@@ -170,17 +170,17 @@ def _write(
 
     if not np.isfinite(forecasts.positions).any():
         raise ValueError(
-            f"recording {recording.name!r}: {predictor} made no forecast in {recording.duration:.3g} s; {SOONER}"
+            f"recording {recording.name!r}: {predictor.name} made no forecast in {recording.duration:.3g} s; {SOONER}"
         )
     out.mkdir(parents=True, exist_ok=True)
     table = out / f"{stem}.csv"
     write_csv(replace(recording, positions=forecasts.positions), table)
-    say(verdict(recording, forecasts, predictor))
+    say(verdict(recording, forecasts, predictor.name, predictor.baseline))
     say(f"Forecasts: {table}")
     if isinstance(forecasts, GuardedForecasts):
         write_status(recording, forecasts, out / f"{stem}-status.csv")
         say(f"Radius and status: {out / f'{stem}-status.csv'}")
-    contents = forecast_panels(recording, forecasts, predictor=predictor)
+    contents = forecast_panels(recording, forecasts, predictor.name, predictor.colour)
     for suffix in formats:
         path = out / f"{stem}.{suffix}"
         if suffix == "html":

@@ -58,7 +58,7 @@ def draw(contents: ForecastPanels) -> go.Figure:
     figure = make_subplots(len(panels), 1, shared_xaxes=True, vertical_spacing=0.15 / len(panels))
     named: set[str] = set()
     for row, panel in enumerate(panels, start=1):
-        _draw(figure, panel, {"row": row, "col": 1}, named)
+        _draw(figure, panel, {"row": row, "col": 1}, named, contents.colour)
     figure.update_xaxes(title_text="time [s]", row=len(panels), col=1)
     figure.update_layout(
         template="plotly_white",
@@ -71,7 +71,7 @@ def draw(contents: ForecastPanels) -> go.Figure:
     return figure
 
 
-def _draw(figure: go.Figure, panel: Panel, place: dict[str, int], named: set[str]) -> None:
+def _draw(figure: go.Figure, panel: Panel, place: dict[str, int], named: set[str], colour: str) -> None:
     def legend(name: str) -> dict[str, Any]:
         first = name not in named
         named.add(name)
@@ -80,13 +80,14 @@ def _draw(figure: go.Figure, panel: Panel, place: dict[str, int], named: set[str
     if panel.band is not None:
         x, low, high = panel.band
         edge = {"mode": "lines", "line_width": 0, "hoverinfo": "skip"}
-        fill = {"fill": "tonexty", "fillcolor": "rgba(213, 94, 0, 0.18)"}
+        shade = ", ".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+        fill = {"fill": "tonexty", "fillcolor": f"rgba({shade}, 0.18)"}
         hidden = {"showlegend": False, "legendgroup": "95% radius"}
         figure.add_trace(go.Scatter(x=x, y=_short(low), **hidden, **edge), **place)
         figure.add_trace(go.Scatter(x=x, y=_short(high), **fill, **edge, **legend("95% radius")), **place)
     for line in panel.lines:
-        look: dict[str, Any] = {"color": line.colour, "width": 1.0 if line.name == "persistence" else 1.5}
-        look |= {"shape": "hv"} if line.steps else {"dash": "dot"} if line.name == "persistence" else {}
+        look: dict[str, Any] = {"color": line.colour, "width": 1.0 if line.dotted else 1.5}
+        look |= {"shape": "hv"} if line.steps else {"dash": "dot"} if line.dotted else {}
         hover = "skip" if panel.ticks else None
         template = None if panel.ticks else f"%{{y:.4g}} {figure_label(panel.unit)}".rstrip()
         trace = go.Scatter(

@@ -25,24 +25,24 @@ MAX_UNKNOWN = 6
 """Most channels without a unit whose errors are shown one by one."""
 MAX_POINTS = 110_000
 """Most points of all lines of a figure."""
-COLOURS = {"actual": "#333333", "forecast": "#D55E00", "persistence": "#56B4E9", "status": "#009E73"}
+COLOURS = {"actual": "#333333", "persistence": "#56B4E9", "status": "#009E73"}
+"""Colour of each line but the forecast, which has that of its predictor."""
+FORECAST = "#D55E00"
+"""Colour of a forecast whose predictor is not told."""
 STATUS = tuple(status.label for status in Status)
 """Names of the numbers that stand for a status."""
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A line: its name in the legend, its points, and whether it is drawn as steps."""
+    """A line: its name in the legend, its colour, its points, and whether it is drawn as steps or thin and dotted."""
 
     name: str
+    colour: str
     x: Floats
     y: Floats
     steps: bool = False
-
-    @property
-    def colour(self) -> str:
-        """Colour of the line, by its name."""
-        return COLOURS[self.name]
+    dotted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +63,16 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class ForecastPanels:
-    """The figure of a forecast: title and panels."""
+    """The figure of a forecast: title, panels, and the colour of the radius."""
 
     title: str
     panels: list[Panel] = field(default_factory=list)
+    colour: str = FORECAST
 
 
-def forecast_panels(recording: Recording, forecasts: Forecasts, predictor: str = "") -> ForecastPanels:
+def forecast_panels(
+    recording: Recording, forecasts: Forecasts, predictor: str = "", colour: str = FORECAST
+) -> ForecastPanels:
     """Return the contents of the figure of a forecast.
 
     Parameters
@@ -80,6 +83,8 @@ def forecast_panels(recording: Recording, forecasts: Forecasts, predictor: str =
         Its forecasts; if there are several runs, the first is drawn.
     predictor
         Name of the predictor for the title, which has the recording, the horizon and the label rule too.
+    colour
+        Colour of the forecasts.
 
     Examples
     --------
@@ -100,14 +105,18 @@ def forecast_panels(recording: Recording, forecasts: Forecasts, predictor: str =
     for column in shown:
         values = {"actual": recording.positions, "persistence": still, "forecast": positions}
         lines = [
-            Line(name, *decimate(times, array[:, column.channel, column.axis], points))
-            for name, array in values.items()
+            _line(name, colour, times, array[:, column.channel, column.axis], points) for name, array in values.items()
         ]
         band = _band(recording, forecasts, positions, column.channel, column.axis, points)
         panels.append(Panel(column.label, column.unit, lines, band))
-    panels += _errors(recording, positions, still, points)
+    panels += _errors(recording, positions, still, colour, points)
     panels += _status(recording, forecasts, points)
-    return ForecastPanels(_title(recording, forecasts, predictor, len(columns)), panels)
+    return ForecastPanels(_title(recording, forecasts, predictor, len(columns)), panels, colour)
+
+
+def _line(name: str, colour: str, times: Floats, values: Floats, points: int) -> Line:
+    """Return one of the lines actual, persistence and forecast; the last one has the given colour."""
+    return Line(name, COLOURS.get(name, colour), *decimate(times, values, points), dotted=name == "persistence")
 
 
 def _title(recording: Recording, forecasts: Forecasts, predictor: str, columns: int) -> str:
@@ -132,7 +141,7 @@ def _band(
     return x, low, (middle + width)[at]
 
 
-def _errors(recording: Recording, positions: Floats, still: Floats, points: int) -> list[Panel]:
+def _errors(recording: Recording, positions: Floats, still: Floats, colour: str, points: int) -> list[Panel]:
     """Return one panel per unit with the errors: the root mean square over the channels at each time."""
     panels = []
     for unit, rows, name_of_group in error_groups(recording):
@@ -142,7 +151,7 @@ def _errors(recording: Recording, positions: Floats, still: Floats, points: int)
             counted = np.isfinite(squared)
             mean = np.where(counted, squared, 0.0).sum(axis=1) / np.maximum(counted.sum(axis=1), 1)
             error = np.where(counted.any(axis=1), np.sqrt(mean), np.nan)
-            lines.append(Line(name, *decimate(recording.times, error, points)))
+            lines.append(_line(name, colour, recording.times, error, points))
         panels.append(Panel(f"error {name_of_group}".rstrip(), unit, lines))
     return panels
 
@@ -206,4 +215,5 @@ def _status(recording: Recording, forecasts: Forecasts, points: int) -> list[Pan
     if status is None:
         return []
     codes = np.asarray(status, dtype=float).reshape(-1, len(recording))[0]
-    return [Panel("status", "", [Line("status", *decimate(recording.times, codes, points), steps=True)], ticks=STATUS)]
+    line = Line("status", COLOURS["status"], *decimate(recording.times, codes, points), steps=True)
+    return [Panel("status", "", [line], ticks=STATUS)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from quatcast.basics.escaping import one_line
-from quatcast.evaluation.report.forecast_panels import COLOURS, ForecastPanels, Panel
+from quatcast.evaluation.report.forecast_panels import ForecastPanels, Panel
 
 
 def write_static(contents: ForecastPanels, path: Path) -> None:
@@ -30,7 +30,7 @@ def write_static(contents: ForecastPanels, path: Path) -> None:
         figure = Figure(figsize=(7.2, 0.8 + 1.25 * count), layout="constrained")
         axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
         for panel, axis in zip(contents.panels, axes, strict=True):
-            _draw(panel, axis)
+            _draw(panel, axis, contents.colour)
         axes[-1].set_xlabel("time [s]")
         figure.suptitle(_plain(contents.title), fontsize=9, wrap=True)
         handles, labels = axes[0].get_legend_handles_labels()
@@ -39,14 +39,14 @@ def write_static(contents: ForecastPanels, path: Path) -> None:
         figure.savefig(path, metadata={**metadata, "Creator": "quatcast"} if path.suffix in (".svg", ".pdf") else None)
 
 
-def _draw(panel: Panel, axis: Any) -> None:
+def _draw(panel: Panel, axis: Any, colour: str) -> None:
     if panel.band is not None:
         x, low, high = panel.band
-        axis.fill_between(x, low, high, color=COLOURS["forecast"], alpha=0.18, linewidth=0, label="95% radius")
+        axis.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0, label="95% radius")
     for line in panel.lines:
-        style = {"color": line.colour, "linewidth": 0.7 if line.name == "persistence" else 1.0, "label": line.name}
-        dotted = {"linestyle": ":"} if line.name == "persistence" else {}
-        axis.plot(line.x, line.y, drawstyle="steps-post" if line.steps else "default", **style, **dotted)
+        style: dict[str, Any] = {"linewidth": 0.7, "linestyle": ":"} if line.dotted else {"linewidth": 1.0}
+        drawn = "steps-post" if line.steps else "default"
+        axis.plot(line.x, line.y, color=line.colour, label=line.name, drawstyle=drawn, **style)
     axis.set_ylabel(_plain(panel.label))
     if panel.ticks:
         axis.set_yticks(range(len(panel.ticks)), panel.ticks)

@@ -23,10 +23,11 @@ FEW = 0.5
 """Share of forecasts with the status ok below which it is said."""
 
 
-def verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
+def verdict(recording: Recording, forecasts: Forecasts, name: str, baseline: bool = False) -> str:
     """Return the RMSE of forecasts and of persistence, the forecast that nothing moves, as text, one pair per unit.
 
-    Samples are scored where both forecasts exist, from 60 s on, or from 30 s on in a short recording.
+    Samples are scored where both forecasts exist, from 60 s on, or from 30 s on in a short recording. The forecasts of
+    a baseline, which are persistence themselves, are not compared with it.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def verdict(recording: Recording, forecasts: Forecasts, name: str) -> str:
         own, other = (float(np.sqrt(np.mean(error[:, rows][both[:, rows]] ** 2))) for error in errors)
         word = f" {unit}" if unit else ""
         where = f" {group}" if group else ""
-        than = "" if name == "persistence" else f", {other:.3g}{word} by persistence"
+        than = "" if baseline else f", {other:.3g}{word} by persistence"
         parts.append(f"RMSE {own:.3g}{word} by {name}{rule}{than}{where}")
     return f"{recording.name}: {'; '.join(parts)}, from {first:.4g} s on{_reliability(forecasts, both)}"
 

@@ -23,6 +23,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +35,10 @@ from typer.main import get_command
 
 from quatcast.checkpoint import Checkpointable
 from quatcast.cli import app, run
-from quatcast.evaluation import CATALOGUE
+from quatcast.cli.plugins import GROUP
+from quatcast.evaluation import CATALOGUE, Settings
+from quatcast.live import parse_forecast, parse_sample
+from quatcast.live.supervisor import parse_config
 from quatcast.testing.learners import steps, undoing
 
 COMMAND = get_command(app)
@@ -156,6 +160,30 @@ def test_languages_are_known(page: Path) -> None:
         assert "code" not in block.language, f"{name(page)}, line {block.line}: use ```python"
         unlabelled = not block.language and re.search(r"^(import|from) \w+|^>>> ", block.text, re.MULTILINE)
         assert not unlabelled, f"{name(page)}, line {block.line}: Python in a block without a language"
+
+
+DATA = [(page, block) for page in PAGES for block in fenced(page.read_text(encoding="utf-8"))]
+DATA = [(page, block) for page, block in DATA if block.language in ("toml", "json")]
+
+
+@pytest.mark.parametrize(("page", "block"), DATA, ids=[f"{name(page)}:{block.line}" for page, block in DATA])
+def test_settings_and_messages_can_be_read(page: Path, block: Block) -> None:
+    """TOML is a configuration of `compare` or `live`, or entry points of a package; JSON is a message."""
+    if block.language == "json":
+        line = block.text.replace("\n", "").encode()
+        if b'"type": "sample"' in line:
+            assert parse_sample(line, "any", received=0.0).values.shape == (3, 3)
+        else:
+            # The checksum of a message that was broken to fit the page is not shown.
+            assert parse_forecast(line.replace(', "crc": "…"'.encode(), b"")).position.shape == (1, 3)
+        return
+    values = tomllib.loads(block.text)
+    if "streams" in values:
+        assert len(parse_config(values, name(page))) == len(values["streams"])
+    elif "project" in values:
+        assert set(values["project"]["entry-points"]) == {GROUP}
+    else:
+        Settings.of(values)
 
 
 def parse(words: list[str]) -> None:

@@ -41,10 +41,10 @@ def test_named_values_are_missing_samples(files: None, options: list[str]) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--sentinel", "lost"], "--sentinel: expected a number, or 3 separated by commas, got 'lost'"),
-        (["--sentinel", "1,2"], "--sentinel: expected a number, or 3 separated by commas, got '1,2'"),
+        (["--sentinel", "lost"], "--sentinel: expected a number, or several separated by commas, got 'lost'"),
+        (["--sentinel", "1,2"], "--sentinel: expected 1, 3 numbers for the space 'position', got [1.0, 2.0]"),
         (["--valid", "5"], "--valid: expected LOW:HIGH or CHANNEL=LOW:HIGH, got '5'"),
-        (["--valid", "5:1"], "--valid: expected LOW below HIGH, got '5:1'"),
+        (["--valid", "5:1"], "--valid: expected the smaller number first, got ('', 5.0, 1.0)"),
         (["--valid", "knee=1:5"], "--valid: expected a channel of hip, chest, got 'knee'"),
     ],
 )

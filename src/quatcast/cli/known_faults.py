@@ -11,8 +11,6 @@ from quatcast.safety.known_faults import KnownFaults, Sentinel, Valid
 
 SENTINEL = "Value that means lost, such as 9999 or 0,0,0; may be repeated."
 VALID = "Range of real coordinates, LOW:HIGH or CHANNEL=LOW:HIGH; others mean lost; may be repeated."
-WIDTHS = {"orientation": (1, 4), "pose": (1, 3, 4, 7)}
-"""How many numbers a sentinel of a space may have; for the others one, or one per dimension."""
 
 REPEATED, FAR = 3, 20.0
 """How often a value must occur, and its distance to others in interquartile ranges, to be taken for a code."""
@@ -72,23 +70,12 @@ def without_known_faults(recording: Recording, sentinels: list[str], valid: list
     """
     if not sentinels and not valid:
         return recording
-    widths = WIDTHS.get(recording.space, (1, recording.dimensions))
-    faults = KnownFaults(
-        tuple(parse_sentinel(word, widths) for word in sentinels),
-        tuple(parse_valid(word, recording.channels) for word in valid),
-    )
+    faults = KnownFaults(tuple(map(parse_sentinel, sentinels)), tuple(map(parse_valid, valid)))
     return replace(recording, positions=faults.remove(recording.positions, recording.channels, recording.space))
 
 
-def parse_sentinel(word: str, widths: tuple[int, ...] = ()) -> Sentinel:
+def parse_sentinel(word: str) -> Sentinel:
     """Return a sentinel: one number for all coordinates, or one per coordinate.
-
-    Parameters
-    ----------
-    word
-        What follows the option.
-    widths
-        How many numbers are possible; any number if nothing is given.
 
     Examples
     --------
@@ -98,35 +85,21 @@ def parse_sentinel(word: str, widths: tuple[int, ...] = ()) -> Sentinel:
     try:
         values = tuple(float(part) for part in word.split(","))
     except ValueError:
-        values = ()
-    if not values or (widths and len(values) not in widths):
-        several = " or ".join(str(width) for width in widths if width > 1) or "several"
-        raise ValueError(f"--sentinel: expected a number, or {several} separated by commas, got {word!r}")
+        raise ValueError(f"--sentinel: expected a number, or several separated by commas, got {word!r}") from None
     return values[0] if len(values) == 1 else values
 
 
-def parse_valid(word: str, channels: tuple[str, ...] = ()) -> Valid:
+def parse_valid(word: str) -> Valid:
     """Return a valid range.
-
-    Parameters
-    ----------
-    word
-        What follows the option.
-    channels
-        Names of the channels, if they are known.
 
     Examples
     --------
     >>> parse_valid("chest=-5:5")
     ('chest', -5.0, 5.0)
     """
-    name, equals, limits = word.rpartition("=")
-    if equals and channels and name not in channels:
-        raise ValueError(f"--valid: expected a channel of {', '.join(channels)}, got {name!r}")
+    name, _, limits = word.rpartition("=")
     try:
         smallest, largest = (float(limit) for limit in limits.split(":"))
     except ValueError:
         raise ValueError(f"--valid: expected LOW:HIGH or CHANNEL=LOW:HIGH, got {word!r}") from None
-    if not smallest <= largest:
-        raise ValueError(f"--valid: expected LOW below HIGH, got {word!r}")
     return name, smallest, largest

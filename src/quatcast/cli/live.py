@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
-from quatcast.cli.known_faults import SENTINEL, VALID, WIDTHS, parse_sentinel, parse_valid
+from quatcast.cli.known_faults import SENTINEL, VALID, parse_sentinel, parse_valid
 
 WORKER = "--worker"
 """Hidden option of processes that the supervisor starts: other errors than wrong settings have exit code 1."""
@@ -93,8 +93,8 @@ def run(
     names = tuple(word.strip() for word in channels.split(",")) if channels else ()
     settings = LiveSettings(
         *(name, _horizons(horizon, act_latency), rate, names, unit, act_latency, input_age, space or "position"),
-        sentinel=tuple(parse_sentinel(word, WIDTHS.get(space or "", ())) for word in sentinel or []),
-        valid=tuple(parse_valid(word, names) for word in valid or []),
+        sentinel=tuple(map(parse_sentinel, sentinel or [])),
+        valid=tuple(map(parse_valid, valid or [])),
     )
     token = os.environ.get("QUATCAST_TOKEN") or None
     plan = StreamPlan(

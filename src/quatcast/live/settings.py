@@ -101,11 +101,9 @@ class LiveSettings:
         numbers = SPACES[self.space].components
         if numbers is not None:
             usable(np.zeros((1, numbers)), self.sentinel, None, self.space)
+        faults = self.faults
         if self.names:
-            self.faults.limits(self.names)
-        for name, low, high in self.valid:
-            if not low <= high:
-                raise ValueError(f"valid: expected the smaller number first, got {(name, low, high)}")
+            faults.limits(self.names)
 
     @property
     def faults(self) -> KnownFaults:

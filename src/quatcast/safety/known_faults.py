@@ -48,6 +48,11 @@ class KnownFaults:
     sentinels: tuple[Sentinel, ...] = ()
     valid: tuple[Valid, ...] = ()
 
+    def __post_init__(self) -> None:
+        for one in self.valid:
+            if not one[1] <= one[2]:
+                raise ValueError(f"valid: expected the smaller number first, got {one}")
+
     def remove(self, x: Floats, channels: Sequence[str], space: str) -> Floats:
         """Return samples (…, channels, numbers) with NaN where they are known to be faulty."""
         if self.sentinels or self.valid:

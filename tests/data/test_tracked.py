@@ -115,7 +115,7 @@ def test_broad_refuses_other_content(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message) as caught:
         broad(tmp_path)
     assert str(path) in str(caught.value)
-    with pytest.raises(ValueError, match="every: expected a positive whole number of samples, got 0"):
+    with pytest.raises(ValueError, match="every: expected a positive whole number, got 0"):
         broad(tmp_path, every=0)
 
 

@@ -53,5 +53,5 @@ def test_all_horizons_have_the_same_forecast():
 @pytest.mark.parametrize("name", ["memory", "first"])
 @pytest.mark.parametrize("value", [0, 1.5, True, "x"])
 def test_an_argument_of_a_wrong_kind_is_named(name, value):
-    with pytest.raises(ValueError, match=f"^{name}: expected a positive whole number of samples, got "):
+    with pytest.raises(ValueError, match=f"^{name}: expected a positive whole number, got "):
         MeanPosition(3, **{name: value})

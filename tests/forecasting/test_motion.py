@@ -220,9 +220,9 @@ def test_the_bank_finds_the_ratio_of_simulated_noise(ratio):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ConstantVelocity(0), "horizon: expected a positive whole number of samples, got 0"),
-        (lambda: ConstantVelocity(1, span=0), "span: expected a positive whole number of samples, got 0"),
-        (lambda: DampedVelocity(1.5), "horizon: expected a positive whole number of samples, got 1.5"),
+        (lambda: ConstantVelocity(0), "horizon: expected a positive whole number, got 0"),
+        (lambda: ConstantVelocity(1, span=0), "span: expected a positive whole number, got 0"),
+        (lambda: DampedVelocity(1.5), "horizon: expected a positive whole number, got 1.5"),
         (
             lambda: DampedVelocity(2, (1, 1)),
             r"spans: expected different positive whole numbers of samples, got \(1, 1\)",

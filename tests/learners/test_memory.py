@@ -178,12 +178,12 @@ def test_kernel_ridge_withstands_equal_inputs_and_large_numbers():
         (KernelRidge, {"width": 0.0}, "width: expected a positive finite number, got 0.0"),
         (KernelRidge, {"width": np.nan}, "width: expected a positive finite number, got nan"),
         (KernelRidge, {"regularization": -1.0}, "regularization: expected a positive finite number, got -1.0"),
-        (KernelRidge, {"memory": 0}, "memory: expected a positive whole number of samples, got 0"),
+        (KernelRidge, {"memory": 0}, "memory: expected a positive whole number, got 0"),
         (KernelRidge, {"refit": 2.5}, "refit: expected a positive whole number, got 2.5"),
         (KernelRidge, {"descents": 0}, "descents: expected a positive whole number, got 0"),
         (KernelRidge, {"memory": 5}, "refit: expected at most the 5 samples of the memory, got 10"),
         (LocalAverage, {"bandwidth": 0.0}, "bandwidth: expected a positive finite number, got 0.0"),
-        (LocalAverage, {"memory": 1.5}, "memory: expected a positive whole number of samples, got 1.5"),
+        (LocalAverage, {"memory": 1.5}, "memory: expected a positive whole number, got 1.5"),
     ],
 )
 def test_bad_settings_are_refused(kind, settings, message):

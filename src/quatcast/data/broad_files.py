@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quatcast.basics.annotations import is_whole
+from quatcast.basics.annotations import check_whole
 from quatcast.data.download import cache_folder
 from quatcast.data.matlab import read_matlab
 from quatcast.data.recording import Recording
@@ -61,8 +61,7 @@ def broad(path: str | os.PathLike[str] | None = None, *, every: int = 5) -> list
     Traceback (most recent call last):
     FileNotFoundError: path/to/folder: expected files of BROAD such as 01_undisturbed_slow_rotation_A.mat; get them ...
     """
-    if not is_whole(every):
-        raise ValueError(f"every: expected a positive whole number of samples, got {every!r}")
+    check_whole(every=every)
     folder = cache_folder() / "broad" if path is None else Path(path)
     files = _files(folder) or _files(folder / "data_mat")
     if not files:

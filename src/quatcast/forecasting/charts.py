@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.basics.annotations import is_number
+from quatcast.basics.annotations import check_positive
 from quatcast.basics.typing import Bools, Floats
 from quatcast.checkpoint import Checkpointable, State
 
@@ -72,8 +72,7 @@ class Space(Checkpointable, ABC):
     """Kinds of rows, "position", "vector" or "orientation"; each has one row per channel, one kind after the other."""
 
     def __init__(self, rate: float) -> None:
-        if not (is_number(rate) and rate > 0):
-            raise ValueError(f"rate: expected a positive finite number, got {rate!r}")
+        check_positive(rate=rate)
         self.rate = float(rate)
 
     def check(self, shape: tuple[int, ...]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quatcast.basics.annotations import is_whole
+from quatcast.basics.annotations import check_whole
 from quatcast.basics.typing import Bools, Floats
 from quatcast.checkpoint import State
 
@@ -24,8 +24,7 @@ TINY = 1e-60
 
 def as_horizon(horizon: int) -> int:
     """Check a horizon in samples."""
-    if not is_whole(horizon):
-        raise ValueError(f"horizon: expected a positive whole number of samples, got {horizon!r}")
+    check_whole(horizon=horizon)
     return int(horizon)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quatcast.algebra import fetch
-from quatcast.basics.annotations import is_whole
+from quatcast.basics.annotations import check_whole, is_whole
 from quatcast.basics.typing import Bools, Floats
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.forecasting.contract import (
@@ -103,8 +103,7 @@ class Forecaster(OnlineForecaster):
         ):
             if value not in known:
                 raise ValueError(f"{name}: expected one of {', '.join(map(repr, known))}, got {value!r}")
-        if not is_whole(train):
-            raise ValueError(f"train: expected a positive whole number of samples, got {train!r}")
+        check_whole(train=train)
         as_horizons(horizon, horizons)
         if horizons is not None and labels == "lookahead":
             raise ValueError('horizons: expected labels="causal" with several horizons')

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.basics.annotations import is_whole
+from quatcast.basics.annotations import check_whole
 from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.forecasting.contract import ForecasterState
 from quatcast.forecasting.extrapolation import as_horizons
@@ -55,9 +55,7 @@ class MeanPosition(MotionForecaster):
     ) -> None:
         as_horizons(horizon, horizons)
         self.horizon, self.horizons = int(horizon), horizons
-        for name, value in (("memory", memory), ("first", first)):
-            if not is_whole(value):
-                raise ValueError(f"{name}: expected a positive whole number of samples, got {value!r}")
+        check_whole(memory=memory, first=first)
         self.memory, self.first = int(memory), int(first)
 
     def begin(self, shape: tuple[int, int]) -> None:

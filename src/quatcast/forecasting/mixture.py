@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.annotations import check_whole, is_number, is_whole
 from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.forecasting.combination import Combination
 from quatcast.forecasting.contract import (
@@ -216,8 +216,7 @@ class Mixture(Combination):
             raise ValueError(f"shrinkage: expected a number from 0, or one per horizon, got {shrinkage!r}")
         if gap is not None and not is_whole(gap):
             raise ValueError(f"gap: expected at least 1 sample, or None, got {gap!r}")
-        if not is_whole(reweigh):
-            raise ValueError(f"reweigh: expected a positive whole number of samples, got {reweigh!r}")
+        check_whole(reweigh=reweigh)
         self.memory, self.shrinkage, self.gap, self.learn_first = memory, shrinkage, gap, learn_first
         if farthest is not None and not (is_number(farthest) and farthest > 0):
             raise ValueError(f"farthest: expected a positive number, or None, got {farthest!r}")

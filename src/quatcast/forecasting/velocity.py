@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.annotations import check_whole, is_number, is_whole
 from quatcast.basics.typing import Bools, Floats
 from quatcast.forecasting.contract import ForecasterState, OnlineForecaster, horizons_of
 from quatcast.forecasting.extrapolation import Extrapolation, as_horizons
@@ -134,8 +134,7 @@ class ConstantVelocity(MotionForecaster):
     def __init__(self, horizon: int, span: int = 1, *, horizons: Sequence[int] | None = None) -> None:
         as_horizons(horizon, horizons)
         self.horizon, self.horizons = int(horizon), horizons
-        if not is_whole(span):
-            raise ValueError(f"span: expected a positive whole number of samples, got {span!r}")
+        check_whole(span=span)
         self.span = int(span)
         self._slopes = [slopes([n]) for n in range(1, self.span + 1)]
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quatcast.algebra import H
-from quatcast.basics.annotations import is_whole
+from quatcast.basics.annotations import check_whole
 from quatcast.basics.typing import Floats
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
@@ -56,8 +56,7 @@ class MemoryLearner(Learner):
     state: MemoryState
 
     def __init__(self, memory: int) -> None:
-        if not is_whole(memory):
-            raise ValueError(f"memory: expected a positive whole number of samples, got {memory!r}")
+        check_whole(memory=memory)
         self.memory = int(memory)
 
     def _windows(self, spare: int = 0) -> dict[str, Any]:

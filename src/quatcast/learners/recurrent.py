@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quatcast.algebra import C, H, namespace, place
-from quatcast.basics.annotations import is_number, is_whole
+from quatcast.basics.annotations import check_whole, is_number
 from quatcast.basics.typing import Array, Floats
 from quatcast.engine.activations import Pair, activation
 from quatcast.engine.cells import Cell, SimpleCell
@@ -138,8 +138,7 @@ class RNN(GradientLearner):
             raise ValueError(f"init_std: expected a finite number from 0, got {init_std!r}")
         if not (is_number(tol) and 0 <= tol < 1):
             raise ValueError(f"tol: expected at least 0 and less than 1, got {tol!r}")
-        if not is_whole(max_depth):
-            raise ValueError(f"max_depth: expected a whole number from 1, got {max_depth!r}")
+        check_whole(max_depth=max_depth)
         if replay is not None and not isinstance(replay, Replay):
             raise ValueError(f"replay: expected Replay(...) or None, got {replay!r}")
         self.seeds, self.activation, self.init_std = seeds, activation, init_std

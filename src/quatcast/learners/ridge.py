@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.basics.annotations import check_positive, is_whole
+from quatcast.basics.annotations import check_positive, check_whole, is_whole
 from quatcast.basics.typing import Floats
 from quatcast.engine.sliding_window import SlidingWindow
 from quatcast.learners.base import Learner, LearnerState, StackedStep
@@ -120,8 +120,7 @@ class Ridge(Learner):
 
     def __init__(self, regularization: float = 30.0, refit: int = 10, *, features: int | None = None) -> None:
         check_positive(regularization=regularization)
-        if not is_whole(refit):
-            raise ValueError(f"refit: expected a positive whole number of samples, got {refit!r}")
+        check_whole(refit=refit)
         if features is not None and not is_whole(features):
             raise ValueError(f"features: expected a positive whole number, or None, got {features!r}")
         self.regularization, self.refit, self.features = regularization, int(refit), features

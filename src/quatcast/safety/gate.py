@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quatcast.basics.annotations import is_number
+from quatcast.basics.annotations import check_positive
 from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.checkpoint import Checkpointable
 from quatcast.forecasting.contract import LARGEST, as_sample
@@ -136,9 +136,7 @@ class Gate(Checkpointable):
         valid: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
         hz = USUAL_RATE if rate is None else rate
-        for name, value in (("rate", hz), ("tolerance", tolerance), ("reach", reach), ("patience", patience)):
-            if not (is_number(value) and value > 0):
-                raise ValueError(f"{name}: expected a positive finite number, got {value!r}")
+        check_positive(rate=hz, tolerance=tolerance, reach=reach, patience=patience)
         self.rate, self.tolerance, self.reach, self.patience = rate, tolerance, reach, patience
         self._hz = float(hz)
         if valid is not None:

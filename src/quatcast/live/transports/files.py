@@ -17,15 +17,16 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import SplitResult, parse_qsl, unquote, urlencode
+from urllib.parse import SplitResult, parse_qsl, unquote
 
 from quatcast.data import Recording, read
 from quatcast.live.clock import now
+from quatcast.live.fields import MAX_DIMENSIONS
 from quatcast.live.frames import Frame
 from quatcast.live.journal import Reading, journal_files, read_file, read_journal
 from quatcast.live.records import read_frames
 from quatcast.live.transports.base import Source, register_transport
-from quatcast.live.transports.options import parse_options
+from quatcast.live.transports.options import read_number
 
 SPACES = {
     "position": ("position", "vector"),
@@ -226,20 +227,18 @@ def _source(parts: SplitResult, stream: str) -> FileSource:
     path = unquote(parts.netloc + parts.path)
     if not path:
         raise ValueError("file: expected a path, as in file:walk.csv?speed=1")
-    given = parse_qsl(parts.query, keep_blank_values=True)
-    for name, _ in given:
+    reading: dict[str, Any] = {"speed": 1.0}
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
         if name not in ("speed", *READING):
             raise ValueError(f"file: expected the options speed, {', '.join(READING)}, got {name!r}")
-    numbers = urlencode([one for one in given if one[0] not in READING or one[0] in ("rate", "dimensions")])
-    options = parse_options(parts._replace(query=numbers), speed=1.0, rate=0.0, dimensions=0)
-    rate, dimensions = options["rate"], int(options["dimensions"])
-    reading: dict[str, Any] = ({"rate": rate} if rate else {}) | ({"dimensions": dimensions} if dimensions else {})
-    for name, value in given:
         if name in LISTS:
             reading.setdefault(name, []).extend([value] if name == "columns" else value.split(","))
-        elif name in READING and name not in options:
-            reading[name.replace("-", "_")] = value
-    return FileSource(Path(path), stream, options["speed"], **reading)
+        elif name == "dimensions":
+            reading[name] = int(read_number("file, dimensions", value, 1, MAX_DIMENSIONS, whole=True))
+        else:
+            number = name in ("speed", "rate")
+            reading[name.replace("-", "_")] = read_number(f"file, {name}", value, 0) if number else value
+    return FileSource(Path(path), stream, **reading)
 
 
 def _in_url(message: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -157,19 +157,11 @@ class Details:
         return axes.pop() if len(axes) == 1 and all(r.space in ("position", "vector") for r in own) else ()
 
     def _cells(self, complete: Sequence[Distribution], axes: int) -> list[Cell]:
-        largest = max(one.max for one in complete)
-        numbers: list[Any] = [
-            np.mean([one.median for one in complete]),
-            np.mean([one.p95 for one in complete]),
-            largest,
-        ]
-        if self.tolerance is not None:
-            numbers.append(100 * np.mean([one.within for one in complete]))
-        if axes:
-            numbers += list(np.mean([one.axes for one in complete], axis=0))
-        decimals = self.summary.few_decimals
-        share = 3 if self.tolerance is not None else -1
-        return [Number(float(value), 1 if i == share else decimals) for i, value in enumerate(numbers)]
+        means = np.mean([(one.median, one.p95, 100 * one.within) for one in complete], axis=0).tolist()
+        errors = [*means[:2], max(one.max for one in complete)]
+        by_axis = np.mean([one.axes for one in complete], axis=0).tolist() if axes else []
+        cells: list[Cell] = [Number(value, self.summary.few_decimals) for value in (*errors, *by_axis)]
+        return cells if self.tolerance is None else [*cells[:3], Number(means[2], 1), *cells[3:]]
 
     def channels(self, labels: Labels, horizon: float) -> Table | None:
         """Return the RMSE of every channel of every recording, or None if no recording has several channels."""

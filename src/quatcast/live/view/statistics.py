@@ -38,11 +38,10 @@ USABLE = ("ok", "degraded")
 
 
 class Bin:
-    """Sums over ten seconds: errors and coverage (kinds, horizons, channels), and lost samples (channels,)."""
+    """Sums over ten seconds, (4, kinds, horizons, channels): see `_figures`; and lost samples (channels,)."""
 
     def __init__(self, index: int, shape: tuple[int, int, int]) -> None:
-        self.index = index
-        self.squares, self.errors, self.covered, self.with_radius = (np.zeros(shape) for _ in range(4))
+        self.index, self.sums = index, np.zeros((4, *shape))
         self.lost, self.samples = np.zeros(shape[-1]), 0
 
 
@@ -100,13 +99,8 @@ class Statistics:
         """
         recent = [b for b in self._bins if b.index > self._bins[-1].index - RECENT]
         times = np.fromiter(self._times, float, len(self._times))
-        squares, errors, covered, with_radius = (
-            sum((getattr(b, name) for b in recent), np.zeros(self._shape))
-            for name in ("squares", "errors", "covered", "with_radius")
-        )
         with np.errstate(invalid="ignore", divide="ignore"):
-            rmse = np.sqrt(squares / errors)
-            coverage = covered / with_radius
+            rmse, coverage = _figures(sum((b.sums for b in recent), np.zeros((4, *self._shape))))
             lost = sum((b.lost for b in recent), np.zeros(self._shape[-1])) / sum(b.samples for b in recent)
             # A bin that has just begun would say more about chance than about the forecasts.
             fullest = max((b.samples for b in self._bins), default=0)
@@ -114,8 +108,8 @@ class Statistics:
             bins = {
                 "seconds": BIN,
                 "index": [b.index for b in shown],
-                "rmse": _plain([np.sqrt(b.squares[0].sum(1) / b.errors[0].sum(1)) for b in shown]),
-                "coverage": _plain([b.covered[0].sum(1) / b.with_radius[0].sum(1) for b in shown]),
+                "rmse": _plain([_figures(b.sums[:, 0].sum(-1))[0] for b in shown]),
+                "coverage": _plain([_figures(b.sums[:, 0].sum(-1))[1] for b in shown]),
             }
         angles = {"angle_rmse": _plain(rmse[1]), "angle_coverage": _plain(coverage[1])} if len(rmse) > 1 else {}
         return {
@@ -147,10 +141,7 @@ class Statistics:
             known = np.isfinite(error)
             radius = radii_by_kind(point, kinds)[:, :channels]
             judged: Bools = known & np.isfinite(radius)
-            now.squares[:, index] += np.where(known, error, 0.0) ** 2
-            now.errors[:, index] += known
-            now.with_radius[:, index] += judged
-            now.covered[:, index] += judged & (error <= radius)
+            now.sums[:, :, index] += [np.where(known, error, 0.0) ** 2, known, judged & (error <= radius), judged]
 
     def _truth(self, target: float, time: float, sample: Floats) -> Floats | None:
         """Return the sample at `target`, which is not after the newest one; None if it is not known."""
@@ -174,6 +165,11 @@ class Statistics:
         recent = times[times > times[-1] - BIN] if times.size else times
         period = float(np.median(np.diff(recent))) if recent.size > 1 else 0.0
         return 1 / period if period > 0 else None
+
+
+def _figures(sums: Floats) -> tuple[Floats, Floats]:
+    """Return RMSE and coverage from the squares and the number of errors, those within a radius, those with one."""
+    return np.sqrt(sums[0] / sums[1]), sums[2] / sums[3]
 
 
 def _plain(values: Any) -> Any:

@@ -258,7 +258,7 @@ def test_figures_for_print(tmp_path):
 
 def test_figures_without_matplotlib_name_the_extra(own, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ValueError, match=r"--figures: matplotlib is not installed; install quatcast\[figures\]"):
+    with pytest.raises(ImportError, match=r"--figures: matplotlib is not installed; install quatcast\[figures\]"):
         report.write(own, tmp_path, figures=True)
 
 

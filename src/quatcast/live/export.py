@@ -15,6 +15,7 @@ import numpy as np
 
 from quatcast.basics.escaping import csv_cell, file_name
 from quatcast.basics.files import new_file
+from quatcast.basics.optional import require
 from quatcast.basics.typing import Floats
 from quatcast.data.recording import AXES
 from quatcast.data.wording import with_unit
@@ -220,11 +221,7 @@ def _cell(value: Any) -> Any:
 
 
 def _write_parquet(table: SessionTable, path: Path) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise ImportError("--to parquet needs the package pyarrow: pip install pyarrow") from None
+    pa, pq = (require(name, "it with pip", "--to parquet: ") for name in ("pyarrow", "pyarrow.parquet"))
 
     def kind_of(name: str) -> Any:
         if name in MARKS or name.endswith(" filled"):

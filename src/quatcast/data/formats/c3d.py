@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.optional import require
 from quatcast.data.contents import Contents, Track
 from quatcast.data.options import Options
 from quatcast.data.text import clean
@@ -21,10 +22,7 @@ def recognises(head: bytes) -> bool:
 def read(path: Path, options: Options) -> Contents:
     """Read the markers of a C3D file."""
     _check_size(path)
-    try:
-        import ezc3d
-    except ImportError:
-        raise ImportError(f"{path}: C3D files need the package ezc3d; install quatcast[c3d]") from None
+    ezc3d = require("ezc3d", "quatcast[c3d]", f"{path}: ")
     try:
         file: Any = ezc3d.c3d(str(path))
         about = file["parameters"]["POINT"]

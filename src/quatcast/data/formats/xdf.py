@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from quatcast.basics.optional import require
 from quatcast.data.contents import Contents, Track
 from quatcast.data.headers import find_groups
 from quatcast.data.options import Options
@@ -36,10 +37,7 @@ def recognises(head: bytes) -> bool:
 
 def read(path: Path, options: Options) -> Contents:
     """Read the stream of an XDF file that has coordinates."""
-    try:
-        import pyxdf
-    except ImportError:
-        raise ImportError(f"{path}: XDF files need the package pyxdf; install quatcast[xdf]") from None
+    pyxdf = require("pyxdf", "quatcast[xdf]", f"{path}: ")
     complaints: list[str] = []
     try:
         with _listening(complaints):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from quatcast.basics.escaping import one_line
+from quatcast.basics.optional import require
 from quatcast.evaluation.report.forecast_panels import ForecastPanels, Panel
 
 
@@ -17,17 +18,13 @@ def write_static(contents: ForecastPanels, path: Path) -> None:
     ImportError
         If Matplotlib is not installed.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(f"{path.name}: this figure needs Matplotlib; install quatcast[figures]") from None
+    mpl, figures = (require(name, "quatcast[figures]", f"{path.name}: ") for name in ("matplotlib", "matplotlib.figure"))
     count = len(contents.panels)
     # Names from files may contain characters that no font has; a box in their place is no reason for a warning.
     with mpl.rc_context(
         {"svg.fonttype": "path", "svg.hashsalt": "quatcast", "font.size": 8, "axes.grid": True, "grid.alpha": 0.3}
     ):
-        figure = Figure(figsize=(7.2, 0.8 + 1.25 * count), layout="constrained")
+        figure = figures.Figure(figsize=(7.2, 0.8 + 1.25 * count), layout="constrained")
         axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
         for panel, axis in zip(contents.panels, axes, strict=True):
             _draw(panel, axis, contents.colour)

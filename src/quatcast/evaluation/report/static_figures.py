@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quatcast.basics.escaping import one_line
+from quatcast.basics.optional import require
 from quatcast.data.recording import Recording
 from quatcast.data.wording import with_unit
 from quatcast.evaluation.catalogue import describe
@@ -48,16 +49,12 @@ def write_figures(material: Material, folder: Path) -> list[Path]:
     ValueError
         If matplotlib is not installed.
     """
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ValueError("--figures: matplotlib is not installed; install quatcast[figures]") from error
+    mpl, figures = (require(name, "quatcast[figures]", "--figures: ") for name in ("matplotlib", "matplotlib.figure"))
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    with rc_context(STYLE):
+    with mpl.rc_context(STYLE):
         for name, (width, height), draw in _figures(material):
-            figure = Figure(figsize=(width, height))
+            figure = figures.Figure(figsize=(width, height))
             draw(figure)
             for suffix in FORMATS:
                 path = folder / f"{name}.{suffix}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from quatcast.basics.logs import quiet
+from quatcast.basics.optional import require
 from quatcast.evaluation.provenance import Origin, origin
 from quatcast.evaluation.run.execution import Pool
 
@@ -46,15 +47,12 @@ def dask(address: str, files: Sequence[Path] = (), modules: Collection[str] = ()
     ConnectionError
         While tasks are computed, if the scheduler or all workers have gone.
     """
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ValueError("cluster: Dask is not installed; install quatcast[cluster]") from error
+    distributed = require("distributed", "quatcast[cluster]", "cluster: ")
     # Dask would print tracebacks when a connection is lost.
     noisy = map(logging.getLogger, ("distributed", "distributed.client", "tornado.application"))
     with quiet(logging.CRITICAL, *noisy):
         try:
-            client = Client(address, timeout=ANSWER)
+            client = distributed.Client(address, timeout=ANSWER)
         except (OSError, ValueError) as error:
             raise ValueError(f"cluster: no Dask scheduler answers at {address!r}") from error
         try:

@@ -19,10 +19,11 @@ from urllib.parse import SplitResult, unquote
 import numpy as np
 
 from quatcast.basics.typing import Floats
+from quatcast.basics.optional import require
 from quatcast.live.clock import now
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import STATUSES, UNUSABLE, ForecastFrame, Frame, FrameError
-from quatcast.live.transports.base import Sink, Source, register_transport, require
+from quatcast.live.transports.base import Sink, Source, register_transport
 from quatcast.live.transports.limits import Backoff, Inbox, RateLimit
 from quatcast.live.transports.lsl_layout import Layout, forecast_layout, read_layout
 from quatcast.live.transports.options import parse_options
@@ -42,7 +43,7 @@ WARNING = (
 def _pylsl() -> Any:
     """Return the package pylsl, or say what is missing."""
     try:
-        return require("pylsl", "lsl")
+        return require("pylsl", "quatcast[lsl]")
     except RuntimeError as error:  # the package is installed without the library that it loads
         raise ImportError(f"lsl: liblsl cannot be loaded; install it ({str(error).splitlines()[0]})") from None
 

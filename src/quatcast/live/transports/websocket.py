@@ -16,10 +16,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from quatcast.basics.optional import require
 from quatcast.live.addresses import bearer_token, is_own_name, naming
 from quatcast.live.frames import ForecastFrame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
-from quatcast.live.transports.base import register_transport, require
+from quatcast.live.transports.base import register_transport
 from quatcast.live.transports.endpoint import Endpoint, parse_endpoint
 from quatcast.live.transports.limits import MAX_CLIENTS, STALL_SECONDS
 from quatcast.live.transports.lines import LINE_OPTIONS
@@ -71,7 +72,7 @@ class WebSocketLinks:
         self._server: Server | None = None
         self._clients = self._opened = 0
         self._task: asyncio.Task[None] | None = None
-        self._errors = require("websockets.exceptions", "live")
+        self._errors = require("websockets.exceptions", "quatcast[live]")
         self._settings: dict[str, Any] = {
             "max_size": MAX_MESSAGE,
             "compression": None,
@@ -83,7 +84,7 @@ class WebSocketLinks:
     async def open(self) -> None:
         """Begin to listen, or to connect."""
         if self.endpoint.listen:
-            library = require("websockets.asyncio.server", "live")
+            library = require("websockets.asyncio.server", "quatcast[live]")
             settings = self._settings | {"create_connection": self._bounded(library.ServerConnection)}
             with naming(self.endpoint):
                 server = await library.serve(self._serve, *self.address, process_request=self._check, **settings)
@@ -120,7 +121,7 @@ class WebSocketLinks:
 
     async def _connect(self) -> None:
         """Connect and serve the connection until it ends."""
-        connect = require("websockets.asyncio.client", "live").connect
+        connect = require("websockets.asyncio.client", "quatcast[live]").connect
         token = self.endpoint.token
         headers = {"Authorization": f"Bearer {token}"} if token else None
         url = f"{self.endpoint}{self.path}"

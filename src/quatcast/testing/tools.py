@@ -46,6 +46,26 @@ def require_same(got: Any, expected: Any, promise: str, what: str) -> None:
         raise AssertionError(f"{promise}, but {what} is {got} instead of {expected}")
 
 
+def spoilt(given: Any) -> dict[str, tuple[Any, list[str]]]:
+    """Return bad versions of an array by name, each with the words that the error must contain."""
+    array = np.asarray(given, dtype=float)
+    middle = tuple(n // 2 for n in array.shape)
+    found: dict[str, tuple[Any, list[str]]] = {
+        "an array that is too long": (np.concatenate([array, array]), [str((2 * len(array), *array.shape[1:]))]),
+        "an array with one axis more": (array[None], [str((1, *array.shape))]),
+        "an empty array": (array[:0], [str((0, *array.shape[1:]))]),
+        "complex numbers": (array + 0j, ["complex128"]),
+        "truth values": (array > 0, ["bool"]),
+        "texts": (array.astype(str).tolist(), ["<U"]),
+        "rows of different lengths": ([[1.0, 2.0], [3.0]], ["inhomogeneous"]),
+    }
+    for value in ("nan", "inf", "-inf"):
+        bad = array.copy()
+        bad[middle] = float(value)
+        found[value] = (bad, [f"[{', '.join(map(str, middle))}]", value])
+    return found
+
+
 def check_make(make: Any, what: str) -> None:
     """Raise a ValueError if something, such as a learner instead of a function that makes one, cannot be called.
 

@@ -11,7 +11,7 @@ from quatcast.basics.typing import Floats
 from quatcast.forecasting.contract import OnlineForecaster
 from quatcast.learners import Learner
 from quatcast.testing.forecasters.common import Make, of_online_forecasters
-from quatcast.testing.tools import fingerprint, require, require_same
+from quatcast.testing.tools import fingerprint, require, require_same, spoilt
 
 
 @of_online_forecasters
@@ -69,26 +69,15 @@ def bad_samples_are_refused(make: Make, x: Floats) -> None:
     NaN and infinity are either refused, or accepted as positions that are missing.
     """
     row = x[-1]
-    bad = {
-        "one axis less": row[0],
-        "one axis more": row[None],
-        "no channel": row[:0],
-        "another number of channels": np.concatenate([row, row]),
-        "complex numbers": row + 0j,
-        "truth values": row > 0,
-        "texts": row.astype(str).tolist(),
-        "rows of different lengths": [[1.0, 2.0], [3.0]],
-        "NaN": np.where(np.arange(row.size).reshape(row.shape) == 0, np.nan, row),
-        "infinity": np.where(np.arange(row.size).reshape(row.shape) == 1, np.inf, row),
-    }
+    bad = {"an array with one axis less": row[0], **{kind: array for kind, (array, _) in spoilt(row).items()}}
     for known in (0, 2, len(x) - 1):
         forecaster = make()
         for sample in x[:known]:
             forecaster.update(sample)
         for kind, sample in bad.items():
-            if kind.startswith("another") and not known:
+            if kind == "an array that is too long" and not known:
                 continue
-            _refused(forecaster, sample, None, f"a sample with {kind}", kind in ("NaN", "infinity"))
+            _refused(forecaster, sample, None, f"{kind} as sample", kind in ("nan", "inf", "-inf"))
         for mask in ([True], [1] * len(row), "no", np.ones((1, len(row)), dtype=bool)):
             _refused(forecaster, row, mask, f"the mask {mask!r}", len(row) == 1)
 

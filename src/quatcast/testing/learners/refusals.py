@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from quatcast.testing.learners.common import Make, Pairs, refused, taught
-from quatcast.testing.tools import fingerprint, require
+from quatcast.testing.tools import fingerprint, require, spoilt
 
 
 def bad_masks_are_named(make: Make, samples: Pairs) -> None:
@@ -23,31 +22,11 @@ def bad_masks_are_named(make: Make, samples: Pairs) -> None:
             require(fingerprint(learner) == before, f"the mask {bad!r} must change nothing, but it did")
 
 
-def _spoilt(given: Any) -> dict[str, tuple[Any, list[str]]]:
-    """Return bad versions of an array by name, each with the words that the error must contain."""
-    array = np.asarray(given, dtype=float)
-    middle = tuple(n // 2 for n in array.shape)
-    found: dict[str, tuple[Any, list[str]]] = {
-        "an array that is too long": (np.concatenate([array, array]), [str((2 * len(array), *array.shape[1:]))]),
-        "an array with one axis more": (array[None], [str((1, *array.shape))]),
-        "an empty array": (array[:0], [str((0, *array.shape[1:]))]),
-        "complex numbers": (array + 0j, ["complex128"]),
-        "truth values": (array > 0, ["bool"]),
-        "texts": (array.astype(str).tolist(), ["<U"]),
-        "rows of different lengths": ([[1.0, 2.0], [3.0]], ["inhomogeneous"]),
-    }
-    for value in ("nan", "inf", "-inf"):
-        bad = array.copy()
-        bad[middle] = float(value)
-        found[value] = (bad, [f"[{', '.join(map(str, middle))}]", value])
-    return found
-
-
 def bad_inputs_are_named(make: Make, samples: Pairs) -> None:
     """Check that bad inputs and targets are refused with a message that names them, and change nothing."""
     for which in ("u", "d"):
         pair = dict(zip("ud", samples[30], strict=True))
-        for kind, (bad, words) in _spoilt(pair[which]).items():
+        for kind, (bad, words) in spoilt(pair[which]).items():
             for learner in (make(), taught(make, samples)):
                 if not learner.begun and kind == "an array that is too long":
                     continue
@@ -61,7 +40,7 @@ def bad_inputs_of_predict_are_named(make: Make, samples: Pairs) -> None:
     """Check that `predict` names a bad input by its position and changes nothing."""
     learner, good = taught(make, samples), samples[30][0]
     before = fingerprint(learner)
-    for kind, (bad, words) in _spoilt(good).items():
+    for kind, (bad, words) in spoilt(good).items():
         call = partial(learner.predict, good, bad, good)
         refused(call, ["inputs[1]: ", *words], f"{kind} as second input of predict")
         require(fingerprint(learner) == before, f"{kind} as an input of predict must change nothing, but it did")

@@ -167,31 +167,14 @@ class Evidence(State):
 
 def no_evidence(names: tuple[str, ...], dimensions: int, rate: float, delay: int) -> dict[str, Any]:
     """Return the fields of `Evidence` before the first sample, for channels of these names."""
-    channels = len(names)
-    zeros, never, none = np.zeros(channels), np.full(channels, NEVER), np.zeros(channels, dtype=np.int64)
-    return {
-        "rate": rate,
-        "names": names,
-        "delay": delay,
-        "age": 0,
-        "known": none,
-        "seen": none,
-        "excess": zeros,
-        "size": zeros,
-        "surprise": zeros,
-        "usual_surprise": zeros,
-        "usual_radius": np.full(channels, np.nan),
-        "low": np.full((channels, dimensions), np.inf),
-        "high": np.full((channels, dimensions), -np.inf),
-        "gap": none,
-        "since_gap": never,
-        "since_shift": never,
-        "since_outside": never,
-        "missed": zeros,
-        "worse": none,
-        "unexpected": none,
-        "often": none,
-    }
+    sizes = dict.fromkeys(("excess", "size", "surprise", "usual_surprise", "missed"), np.zeros(len(names)))
+    counts = dict.fromkeys(
+        ("known", "seen", "gap", "worse", "unexpected", "often"), np.zeros(len(names), dtype=np.int64)
+    )
+    never = dict.fromkeys(("since_gap", "since_shift", "since_outside"), np.full(len(names), NEVER))
+    box = np.full((len(names), dimensions), np.inf)
+    about = {"rate": rate, "names": names, "delay": delay, "age": 0, "low": box, "high": -box}
+    return {**about, **sizes, **counts, **never, "usual_radius": np.full(len(names), np.nan)}
 
 
 def above(count: Counts, values: Floats, limits: tuple[float, float], unit: Floats | float = 1.0) -> Counts:

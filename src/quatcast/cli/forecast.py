@@ -253,27 +253,16 @@ def _without_future(recording: Recording, forecasts: Forecasts, predictor: Predi
 
 def _forecast(recording: Recording, predictor: Predictor, batch: Batch) -> Forecasts:
     """Forecast a recording and show how many of its samples are done."""
-    from concurrent.futures import ThreadPoolExecutor, wait
-
     from quatcast.cli.terminal import ProgressDisplay
     from quatcast.evaluation.in_space import run_in_space
-    from quatcast.forecasting.progress import Progress, watched
+    from quatcast.forecasting.progress import watched
 
-    progress = Progress()
-
-    def work() -> Forecasts:
-        with watched(progress):
-            return run_in_space(predictor, batch, recording)
-
+    count = len(recording)
     try:
-        with ThreadPoolExecutor(1) as executor, ProgressDisplay() as display:
-            running = executor.submit(work)
-            try:
-                while wait([running], timeout=0.2).not_done:
-                    display.update("forecasting", min(progress.samples, len(recording)), len(recording))
-            except BaseException:
-                progress.stopped = True  # the executor waits for the run
-                raise
-            return running.result()
+        with (
+            ProgressDisplay() as display,
+            watched(lambda samples: display.update("forecasting", min(samples, count), count)),
+        ):
+            return run_in_space(predictor, batch, recording)
     except ValueError as error:
         raise ValueError(f"recording {recording.name!r}: {error}") from error

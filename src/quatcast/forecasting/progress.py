@@ -1,58 +1,41 @@
-"""Progress of a run: how many samples it has processed, for a display in another thread."""
+"""Progress of a run: how many samples it has processed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from quatcast.basics.typing import Floats
 
-
-class Progress:
-    """Progress of a run in one thread, which other threads may read and stop at any time.
-
-    Attributes
-    ----------
-    samples
-        Number of samples that have been forecast and learnt from.
-    stopped
-        Whether the run is to end after the present sample, with a `KeyboardInterrupt`.
-    """
-
-    samples = 0
-    stopped = False
-
-
-_watched: ContextVar[Progress | None] = ContextVar("_watched", default=None)
+_watcher: ContextVar[Callable[[int], None] | None] = ContextVar("_watcher", default=None)
 
 
 @contextmanager
-def watched(progress: Progress) -> Iterator[None]:
-    """Count into `progress` the samples of every `run` within the block, in this thread.
+def watched(report: Callable[[int], None]) -> Iterator[None]:
+    """Call `report` with the number of samples after each sample of every `run` within the block.
 
     Examples
     --------
     >>> import numpy as np
     >>> from quatcast import ConstantVelocity
-    >>> progress = Progress()
-    >>> with watched(progress):
+    >>> seen = []
+    >>> with watched(seen.append):
     ...     forecasts = ConstantVelocity(5).run(np.zeros((40, 1, 3)))
-    >>> progress.samples
+    >>> seen[-1]
     40
     """
-    token = _watched.set(progress)
+    token = _watcher.set(report)
     try:
         yield
     finally:
-        _watched.reset(token)
+        _watcher.reset(token)
 
 
 def counted(rows: Floats) -> Iterator[Floats]:
-    """Yield the samples of a recording, and count each one when the next is asked for, until the run is stopped."""
-    progress = _watched.get() or Progress()
-    for row in rows:
+    """Yield the samples of a recording, and report each one when the next is asked for."""
+    report = _watcher.get()
+    for done, row in enumerate(rows, start=1):
         yield row
-        progress.samples += 1
-        if progress.stopped:
-            raise KeyboardInterrupt
+        if report is not None:
+            report(done)

@@ -56,13 +56,10 @@ class Combination(OnlineForecaster):
 
     def learn(self) -> None:
         """Let all members learn."""
-        self._learn(None)
+        self.learn_some(None)
 
-    def learn_some(self, limit: int) -> None:
+    def learn_some(self, limit: int | None) -> None:
         """Let all members learn, from at most `limit` samples each."""
-        self._learn(limit)
-
-    def _learn(self, limit: int | None) -> None:
         for member in self.members:
             learn_with(member, limit)
 

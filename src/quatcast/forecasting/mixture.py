@@ -272,8 +272,9 @@ class Mixture(Combination):
         mixed = self._mix(forecasts)
         return mixed[0] if self.horizons is None else mixed
 
-    def _learn(self, limit: int | None) -> None:
-        super()._learn(limit)
+    def learn_some(self, limit: int | None) -> None:
+        """Let all members learn, then weigh them."""
+        super().learn_some(limit)
         if not self.learn_first:
             self._weigh()
 

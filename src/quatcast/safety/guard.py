@@ -252,14 +252,10 @@ class Guarded(OnlineForecaster):
 
     def learn(self) -> None:
         """Let the forecaster learn; an error undoes its step and becomes a hold."""
-        self._learn_apart(None)
+        self.learn_some(None)
 
-    def learn_some(self, limit: int) -> None:
+    def learn_some(self, limit: int | None) -> None:
         """Let the forecaster learn from at most `limit` samples; an error undoes its step and becomes a hold."""
-        self._learn_apart(limit)
-
-    def _learn_apart(self, limit: int | None) -> None:
-        """Learn after `forecast`."""
         if self.begun and self.state.unlearnt:
             # A guard that was saved after its forecast can only go back to there.
             self._before = self._before or self.mark()

@@ -42,7 +42,7 @@ def test_named_values_are_missing_samples(files: None, options: list[str]) -> No
     ("options", "message"),
     [
         (["--sentinel", "lost"], "--sentinel: expected a number, or several separated by commas, got 'lost'"),
-        (["--sentinel", "1,2"], "--sentinel: expected 1, 3 numbers for the space 'position', got [1.0, 2.0]"),
+        (["--sentinel", "1,2"], "--sentinel: expected 1 or 3 numbers for the space 'position', got [1.0, 2.0]"),
         (["--valid", "5"], "--valid: expected LOW:HIGH or CHANNEL=LOW:HIGH, got '5'"),
         (["--valid", "5:1"], "--valid: expected the smaller number first, got ('', 5.0, 1.0)"),
         (["--valid", "knee=1:5"], "--valid: expected a channel of hip, chest, got 'knee'"),

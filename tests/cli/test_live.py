@@ -87,7 +87,7 @@ def test_people_are_told_what_to_do_next(
     assert run(["live", "file:walk.csv?speed=0"]) == 0
     first, *_, last = capfd.readouterr().err.splitlines()
     assert first == "Waiting for samples from file:walk.csv; Ctrl-C ends"
-    assert last.startswith("The rate could not be detected: that takes 8 samples over at least two seconds")
+    assert last.startswith("The rate could not be detected, which needs at least 8 samples over two seconds")
 
 
 def test_session_from_beginning_to_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

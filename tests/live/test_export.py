@@ -101,7 +101,7 @@ def test_parquet_without_its_package_says_what_to_install(
     session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ImportError, match="pip install pyarrow"):
+    with pytest.raises(ImportError, match="pyarrow is not installed"):
         export_session(session, "parquet", tmp_path)
 
 
@@ -121,6 +121,16 @@ def test_xdf_is_read_by_pyxdf(session: Path, tmp_path: Path) -> None:
     labels = [one["label"][0] for one in samples["info"]["desc"][0]["channels"][0]["channel"]]
     assert labels[:2] == ["lower abdomen.x", "lower abdomen.y"]
     assert samples["info"]["desc"][0]["channels"][0]["channel"][0]["unit"] == ["mm"]
+
+
+@pytest.mark.parametrize("name", ["status at rest", "status"])
+def test_a_channel_may_have_the_name_of_a_column(name: str, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, names=(name, "b", "c"))
+    recorded = Session(tmp_path / "session", settings, print)
+    source = open_source("simulated:?speed=0&seconds=4", settings.stream)
+    asyncio.run(Service(Pipeline(settings, build_cheap), source, session=recorded).run())
+    for form in ("csv", "xdf"):
+        assert all(path.stat().st_size for path in export_session(tmp_path / "session", form, tmp_path))
 
 
 @pytest.mark.parametrize("form", ["docx", ""])

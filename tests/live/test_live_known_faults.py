@@ -110,7 +110,10 @@ def test_settings_are_written_and_read_again():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"space": "pose", "sentinel": ((1.0, 2.0),)}, "sentinels: expected 1, 3, 4, 7 numbers for the space 'pose'"),
+        (
+            {"space": "pose", "sentinel": ((1.0, 2.0),)},
+            "sentinels: expected 1 or 3 or 4 or 7 numbers for the space 'pose'",
+        ),
         ({"names": ("one",), "valid": (("two", 0.0, 1.0),)}, "valid: expected a channel of one, got 'two'"),
         ({"valid": (("", 1.0, 0.0),)}, "valid: expected the smaller number first"),
     ],
@@ -139,7 +142,7 @@ def test_the_command_takes_them_and_says_what_is_wrong(tmp_path, capfd, monkeypa
     capfd.readouterr()
     for options, message in (
         (["--sentinel", "lost"], "--sentinel: expected a number, or several separated by commas, got 'lost'"),
-        (["--sentinel", "1,2"], "--sentinel: expected 1, 3 numbers for the space 'position', got [1.0, 2.0]"),
+        (["--sentinel", "1,2"], "--sentinel: expected 1 or 3 numbers for the space 'position', got [1.0, 2.0]"),
         (["--valid", "knee=0:1"], "--valid: expected a channel of"),
     ):
         assert run([*live, *options]) == 2

@@ -83,7 +83,6 @@ def forecast(
     if rounded := rounded_horizons([horizon], [recording]):
         _note(rounded)
         horizon = steps / recording.rate
-    _check_length(recording, chosen, horizon)
     names = recording.channels if chosen.takes_spaces else space_of(recording).names(recording.channels)
     batch = Batch([configuration], [seed], steps, recording.rate, rule, device, names, recording.space)
     _check_output(out, formats)
@@ -127,16 +126,6 @@ def _never_seen(recording: Recording) -> list[str]:
     if len(lost) == len(recording.channels):
         raise ValueError(f"recording {recording.name!r}: expected samples with all coordinates, got none")
     return [f"no sample of {name} has all its coordinates: nothing can be forecast of it" for name in lost]
-
-
-def _check_length(recording: Recording, predictor: Predictor, horizon: float) -> None:
-    """Refuse a recording that is too short for a single forecast."""
-    needed = predictor.warmup + horizon
-    if recording.duration < needed:
-        raise ValueError(
-            f"recording {recording.name!r}: expected more than {needed:.3g} s, because {predictor.name} makes its "
-            f"first forecast after {predictor.warmup:.3g} s, got {recording.duration:.3g} s; {SOONER}"
-        )
 
 
 def _check_output(out: Path, formats: list[str]) -> None:

@@ -115,10 +115,7 @@ def run(
         + _counted(summary.counts, summary.refused)
     )
     if summary.frames and not summary.rate:
-        _tell(
-            "The rate could not be detected: that takes 8 samples over at least two seconds, by the times of the "
-            "device or else by the times of arrival; or give it by --rate."
-        )
+        _tell("The rate could not be detected, which needs at least 8 samples over two seconds; give it by --rate.")
 
 
 def _tell(text: str) -> None:

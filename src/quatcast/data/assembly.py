@@ -203,7 +203,7 @@ def _even(
     if timing.uneven > UNEVEN:
         notes.append(
             f"uneven times ({timing.sentence()}): resampled to {rate:.6g} Hz; each value is interpolated "
-            "between the rows before and after it, and known with the latter"
+            "between the rows before and after it, and known only with the later one"
         )
         # q and −q are the same orientation; a line between them would lead far away from it.
         for turns in _orientations(values, tracks):

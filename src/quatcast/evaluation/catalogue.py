@@ -128,8 +128,6 @@ class Predictor:
         Whether it starts with random weights. Deterministic predictors are run once.
     labels
         The label rules that it supports.
-    warmup
-        Seconds before its first forecast, where it fits its scales live.
     takes_missing
         Whether it accepts missing samples (NaN). For other predictors they are filled with the last observed value.
     takes_spaces
@@ -168,7 +166,6 @@ class Predictor:
     along_runs: tuple[str, ...] = ()
     seeded: bool = False
     labels: tuple[Labels, ...] = ("causal", "lookahead")
-    warmup: float = 0.0
     takes_missing: bool = False
     takes_spaces: bool = False
     arrays: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ WINDOW, WINDOW_FRAMES, WINDOWS = 2.0, 8, 2
 """Seconds and frames in which the progress of a clock is compared with that of time, and number of such windows in a
 row."""
 FASTER = 1.5
-"""Progress of a clock per progress of time from which on it is too fast."""
+"""Ratio of the time of the device to elapsed time above which the clock of the device is too fast."""
 STEADY, STEADY_FRAMES = 1.0, 5
 """Seconds and number of frames for which a delay must last to be a pause of the device."""
 CATCHING_UP = 0.05

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -264,7 +265,8 @@ def _xdf_streams(stem: str, tables: Sequence[SessionTable]) -> list[XdfStream]:
 
 
 def _is_status(column: str) -> bool:
-    return column == "status" or column.startswith("status at ")
+    # Columns of a channel end with an axis or with "radius".
+    return re.fullmatch(r"status( at \S+ s)?", column) is not None
 
 
 def _filled(cells: Iterable[float | None]) -> list[float]:

@@ -16,7 +16,7 @@ from quatcast.safety.status import Status
 STATUSES = tuple(status.label for status in Status)
 """Labels of the status, in the order of their numbers."""
 UNUSABLE = (Status.WARMING_UP.label, Status.HOLD.label)
-"""Labels with which a forecast must not be used."""
+"""Status labels of forecasts that must not be used."""
 
 
 class FrameError(ValueError):

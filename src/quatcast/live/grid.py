@@ -31,7 +31,7 @@ LOCK = 0.05
 BRIDGED = 2.25
 """Distance in periods between two frames up to which points between them are interpolated."""
 FILLED = 1.0
-"""Seconds of missing samples at most that the forecaster is given for a longer gap."""
+"""Longest run of missing samples, in seconds, that the forecaster is given; longer gaps are shortened to it."""
 STEP = 0.5
 """Seconds by which a frame may seem to arrive before it was measured. Beyond it, a clock was changed."""
 OLD, OLD_PERIODS, OLD_FRAMES = 1.0, 10, 5

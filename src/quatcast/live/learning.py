@@ -24,7 +24,7 @@ TURN = 0.002
 TURNS_VARIABLE = "QUATCAST_LEARNING_TURNS"
 """Environment variable by which a supervisor tells its workers the descriptor and the number of turns."""
 HURRIED = 1.5
-"""Periods per period of time from which on samples come faster than their times say."""
+"""Ratio of the time span of samples to the time in which they arrived, above which they come faster than real time."""
 
 
 class Pace:

@@ -107,7 +107,7 @@ def usable(
         columns = [x[..., part] for part in parts]
         fitting = [one for one in columns if values.shape[-1] in (1, one.shape[-1])]
         if not fitting:
-            widths = ", ".join(str(width) for width in sorted({1, *(one.shape[-1] for one in columns)}))
+            widths = " or ".join(str(width) for width in sorted({1, *(one.shape[-1] for one in columns)}))
             raise ValueError(f"sentinels: expected {widths} numbers for the space {space!r}, got {values.tolist()}")
         for one in fitting:
             good &= (one != values).any(axis=-1)

@@ -55,7 +55,7 @@ from quatcast.safety.status import (
 from quatcast.safety.track import GuardState, Track
 
 PAUSE = 6.0
-"""Seconds without learning after a jump within the usual range: the longest inputs contain it for so long."""
+"""Seconds without learning after a jump within the usual range, which is how long the longest inputs contain it."""
 UNRELIABLE = 0.25
 """Share of implausible samples in the last seconds above which nothing is learnt."""
 

@@ -18,7 +18,9 @@ def write_static(contents: ForecastPanels, path: Path) -> None:
     ImportError
         If Matplotlib is not installed.
     """
-    mpl, figures = (require(name, "quatcast[figures]", f"{path.name}: ") for name in ("matplotlib", "matplotlib.figure"))
+    mpl, figures = (
+        require(name, "quatcast[figures]", f"{path.name}: ") for name in ("matplotlib", "matplotlib.figure")
+    )
     count = len(contents.panels)
     # Names from files may contain characters that no font has; a box in their place is no reason for a warning.
     with mpl.rc_context(

@@ -130,12 +130,6 @@ def _check_horizon(horizon: float, recording: Recording, settings: Settings) -> 
                 f"horizons: expected at most {scaling_samples(rate)} samples for the horizon and {lags} lags together, "
                 f"got {horizon:g} s, which are {steps} samples of recording {recording.name!r}"
             )
-        if round(predictor.warmup * rate) + steps > validation_samples(rate):
-            raise ValueError(
-                f"recording {recording.name!r}: {predictor.name} warms up for {predictor.warmup:g} s; its first "
-                f"forecast, {horizon:g} s ahead, is of a sample after {TEST:g} s, where the test begins; leave it out "
-                "of the predictors or choose a shorter horizon"
-            )
 
 
 def plan(

@@ -40,7 +40,7 @@ LONGEST = 1e9
 LARGEST_FLOAT = 1e301
 """Limit on numbers, so that products of them are finite too."""
 LARGEST = 10**12
-"""Limit on whole numbers; what needs more time or memory than there is, is refused where that is known."""
+"""Largest whole number. Settings that need more time or memory than there is are refused elsewhere."""
 RENAMED = {"rate": "learning_rate"}
 """Former name of a predictor's setting → its present name."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Self
+from typing import Self
 from urllib.parse import SplitResult, urlsplit
 
 from quatcast.live.frames import ForecastFrame, Frame
@@ -47,7 +46,7 @@ class Source(ABC):
 
     refused: dict[str, int]
     unchecked: int = 0
-    """Number of samples that were taken as text without a checksum: a digit that was changed is not noticed there."""
+    """Number of samples that came as text without a checksum, in which a digit that was changed is not noticed."""
     realtime: bool = True
     """Whether samples arrive in real time. If not, times of arrival are made up, and nothing is silent or late."""
     spaces: tuple[str, ...] = ()
@@ -148,4 +147,3 @@ def open_sink(url: str, stream: str) -> Sink:
     if parts.scheme not in _SINKS:
         raise ValueError(f"sink: expected a URL with one of {', '.join(sorted(_SINKS))}, got {url!r}")
     return _SINKS[parts.scheme](parts, stream)
-

@@ -18,8 +18,8 @@ from urllib.parse import SplitResult, unquote
 
 import numpy as np
 
-from quatcast.basics.typing import Floats
 from quatcast.basics.optional import require
+from quatcast.basics.typing import Floats
 from quatcast.live.clock import now
 from quatcast.live.fields import MAX_TIME
 from quatcast.live.frames import STATUSES, UNUSABLE, ForecastFrame, Frame, FrameError

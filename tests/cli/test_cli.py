@@ -106,7 +106,7 @@ ERRORS = [
     (["compare", "simulated"], "data: expected a file, got the source 'simulated'; give it by --data simulated"),
     (
         ["forecast", "short.csv", "--predictor", "RLS", "--set", "forgetting=2"],
-        "recording 'short': predictor 'RLS': forgetting: expected at most 1",
+        "predictor 'RLS': forgetting: expected at most 1",
     ),
     (
         ["data", "show", "norate.csv"],

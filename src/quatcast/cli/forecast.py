@@ -216,7 +216,7 @@ def _value(text: str) -> Any:
 
 def _fitted(recording: Recording, predictor: Predictor, batch: Batch) -> int:
     """Return to how many samples a predictor fits its scaling before it begins; a shorter recording is refused."""
-    fitted = int(getattr(predictor.build(batch), "fitted", 0))
+    fitted = predictor.fitted(batch)
     if len(recording) < fitted:
         raise ValueError(
             f"recording {recording.name!r}: expected at least {fitted / recording.rate:g} s, to which {predictor.name} "

@@ -8,7 +8,8 @@ settings are tried, how it is drawn. Any module can add one; the built-in predic
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, get_args
 
@@ -225,15 +226,26 @@ class Predictor:
         >>> find_predictor("persistence").run(batch, np.zeros((400, 1, 3))).positions.shape
         (400, 1, 3)
         """
-        try:
+        with self._named():
             forecaster = self.build(batch)
             if not hasattr(forecaster, "run"):
                 raise ValueError(f"build: expected an object with a method run, got {forecaster!r}")
             forecasts = forecaster.run(positions)
             self._check(forecasts, batch, positions.shape)
+        return forecasts
+
+    def fitted(self, batch: Batch) -> int:
+        """Return to how many samples the scaling is fitted before the first forecast; see `RecordingForecaster`."""
+        with self._named():
+            return int(getattr(self.build(batch), "fitted", 0))
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Let errors name the predictor."""
+        try:
+            yield
         except ValueError as error:
             raise ValueError(f"predictor {self.name!r}: {error}") from error
-        return forecasts
 
     def _check(self, forecasts: Any, batch: Batch, shape: tuple[int, ...]) -> None:
         """Raise a ValueError that says what is wrong with forecasts."""

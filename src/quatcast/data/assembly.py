@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
+from shlex import quote
 
 import numpy as np
 
@@ -192,10 +193,7 @@ def _even(
         times, values = _increasing(contents, contents.times, values, notes)
     if times is None or len(times) < 2:
         if rate is None:
-            raise ValueError(
-                f"{contents.path}: expected a column of times with two or more rows to compute the rate; add a column "
-                "named `time`, name the column of times (time=…, --time …), or give the rate in Hz (rate=…, --rate …)"
-            )
+            raise _without_rate(contents)
         return np.arange(len(values)) / rate if times is None else times, values, rate, None
     timing = replace(measure(times), given=contents.counted)
     rate = _rate(contents, options, timing, notes)
@@ -220,6 +218,21 @@ def _even(
         )
     times, values = insert_missing(times, values, number(times))
     return times, values, rate, timing
+
+
+def _without_rate(contents: Contents) -> ValueError:
+    """Return the error for a file without times and rate, with the columns that may be times."""
+    advice = "add a column named `time`, name the column of times (time=…, --time …)"
+    if contents.time_like:
+        listed = ", ".join(repr(name) for name, _ in contents.time_like)
+        name, unit = contents.time_like[0]
+        argument, option = f", time_unit={unit!r}" * bool(unit), f" --time-unit {unit}" * bool(unit)
+        looks = "looks like one" if len(contents.time_like) == 1 else "look like one"
+        advice = f"{listed} {looks}: name it, time={name!r}{argument} (--time {quote(name)}{option})"
+    return ValueError(
+        f"{contents.path}: expected a column of times with two or more rows to compute the rate; {advice}, or give the "
+        "rate in Hz (rate=…, --rate …)"
+    )
 
 
 def _increasing(contents: Contents, times: Floats, values: Floats, notes: list[str]) -> tuple[Floats, Floats]:

@@ -29,6 +29,25 @@ LARGEST = 1e9
 """Largest coordinate that counts as a measurement, also for forecasters; the squares of larger ones could overflow."""
 
 
+class UnknownChannelError(ValueError):
+    """A file does not have a channel that was asked for.
+
+    Parameters
+    ----------
+    expected
+        Which channels were expected, and where.
+    channel
+        The channel that was asked for.
+    """
+
+    def __init__(self, expected: str, channel: str) -> None:
+        super().__init__(expected, channel)
+        self.channel = channel
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}, got {self.channel!r}"
+
+
 def assemble(contents: Contents, options: Options, *, name: str | None, group: str, several: bool) -> list[Recording]:
     """Return the recordings of a file, one for each kind of channels; only one if `several` is false."""
     notes = list(contents.notes)
@@ -59,7 +78,7 @@ def _choose(contents: Contents, options: Options, notes: list[str]) -> list[Trac
     for wanted in options.channels:
         if wanted not in known and wanted not in poses:
             listed = ", ".join(dict.fromkeys([*poses, *known]))
-            raise ValueError(f"channels: expected some of {listed} in {contents.path.name}, got {wanted!r}")
+            raise UnknownChannelError(f"channels: expected some of {listed} in {contents.path.name}", wanted)
         chosen.append(poses[wanted] if wanted in poses else known[wanted])
     return _by_space(contents, chosen if apart else join_poses(chosen, notes), options)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quatcast.data import Recording, find_source, read_all, sources
+from quatcast.data.assembly import UnknownChannelError
 from quatcast.data.recording import with_columns
 from quatcast.evaluation.protocol import CUT
 
@@ -217,13 +218,10 @@ def _read(
             found = read_all(file, **{"rate": rate, **reading, "channels": wanted})
             used |= {*wanted}
             return found
-        except ValueError as error:
-            unknown = [
-                name for name in wanted if str(error).startswith("channels: ") and str(error).endswith(repr(name))
-            ]
-            if not unknown or len(wanted) == 1:
+        except UnknownChannelError as error:
+            if len(wanted) == 1:
                 raise
-            wanted.remove(unknown[0])
+            wanted.remove(error.channel)
 
 
 def _check_patterns(setting: str, patterns: Iterable[str], names: Sequence[tuple[str, ...]]) -> None:

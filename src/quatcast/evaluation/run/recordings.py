@@ -10,6 +10,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
+from quatcast.basics.messages import message_of
 from quatcast.data import Recording, find_source, read_all, sources
 from quatcast.data.assembly import UnknownChannelError
 from quatcast.data.recording import with_columns
@@ -76,7 +77,7 @@ def load(
         found = [(recording.name, _select(recording, channels)) for recording in loaded]
     else:
         files = [data] if isinstance(data, str) else data
-        found = [(file, recording) for file in files for recording in _read(file, rates or {}, channels, reading, used)]
+        found = _read_files(files, rates or {}, channels, reading, used)
         _check_patterns("rates", rates or {}, [(file,) for file in files])
     for name in channels or []:
         if name not in used:
@@ -197,6 +198,30 @@ def cut(recording: Recording, seconds: float) -> Recording:
 def first_samples(recording: Recording, count: int) -> Recording:
     """Return the first samples of a recording."""
     return replace(recording, positions=recording.positions[:count], times=recording.times[:count])
+
+
+def _read_files(
+    files: Sequence[str],
+    rates: Mapping[str, float],
+    channels: Sequence[str] | None,
+    reading: Mapping[str, Any],
+    used: set[str],
+) -> list[tuple[str, Recording]]:
+    """Return the recordings of files with their files; the error for several files contains the messages of all."""
+    found = []
+    errors: dict[str, Exception] = {}
+    bad = 0
+    for file in files:
+        try:
+            found += [(file, recording) for recording in _read(file, rates, channels, reading, used)]
+        except (ValueError, ImportError, OSError) as error:
+            bad += 1
+            errors.setdefault(message_of(error), error)
+    if len(errors) == 1:
+        raise next(iter(errors.values()))
+    if errors:
+        raise ValueError(f"{bad} of {len(files)} files cannot be read: {'; '.join(errors)}")
+    return found
 
 
 def _read(

@@ -78,6 +78,7 @@ def show(
     """
     options = reading.given(locals())
     from quatcast.basics.messages import message_of
+    from quatcast.cli.known_faults import suspected_codes
     from quatcast.cli.terminal import print_table, warn
     from quatcast.evaluation.run.recordings import find_files, is_source
 
@@ -91,7 +92,11 @@ def show(
             continue
         for recording in found:
             rows.append(_row(recording))
-            for note in recording.notes:
+            codes = [
+                f"{said}; if this means lost, forecast with --sentinel {code}"
+                for said, code in suspected_codes(recording)
+            ]
+            for note in (*recording.notes, *codes):
                 warn(f"note: {recording.name}: {note}")
     if len(errors) == 1 and not rows:
         raise next(iter(errors.values()))

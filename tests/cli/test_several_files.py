@@ -48,6 +48,14 @@ def test_show_prints_an_option_that_no_file_has_once(folder: Path, capfd: pytest
     assert line.startswith("quatcast: --time-unit: expected one of s, ms")
 
 
+def test_recordings_in_subfolders_are_pointed_out(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", ".", "--groups", "folder", "--predictors", "persistence"]) == 2
+    pattern = str(Path("**/*.csv"))
+    assert f"got none; its subfolders have some: give {pattern!r}\n" in capfd.readouterr().err
+    assert run(["data", "show", pattern]) == 2
+    assert " b " in capfd.readouterr().out
+
+
 def test_compare_refuses_all_files_that_cannot_be_read(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", "day", "--predictors", "persistence"]) == 2
     (line,) = capfd.readouterr().err.splitlines()

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from quatcast.evaluation.protocol import CUT
 
 SUFFIXES = frozenset({".csv", ".tsv", ".txt", ".c3d", ".xdf", ".mha", ".mhd", ".nrrd", ".trc"})
 """Suffixes of the files of a folder that are recordings."""
+MOST_BELOW = 10_000
+"""Most files and folders below a folder that are examined for recordings."""
 
 
 def load(
@@ -121,7 +124,8 @@ def find_files(words: Sequence[str]) -> list[str]:
         if path.is_dir():
             inside = sorted(str(file) for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
             if not inside:
-                raise ValueError(f"{word}: expected a folder with recordings ({', '.join(sorted(SUFFIXES))}), got none")
+                listed = ", ".join(sorted(SUFFIXES))
+                raise ValueError(f"{word}: expected a folder with recordings ({listed}), got none{_below(path)}")
             files += inside
         elif has_magic(word) and not path.exists():
             matching = sorted(file for file in glob(word, recursive=True) if Path(file).is_file())
@@ -131,6 +135,15 @@ def find_files(words: Sequence[str]) -> list[str]:
         else:
             files.append(word)
     return list(dict.fromkeys(files))
+
+
+def _below(folder: Path) -> str:
+    """Return the pattern that finds recordings in the subfolders of a folder, as advice; "" if there are none."""
+    for path in islice(folder.rglob("*"), MOST_BELOW):
+        if path.suffix.lower() in SUFFIXES:
+            pattern = Path(escape(str(folder)), "**", f"*{path.suffix}")
+            return f"; its subfolders have some: give {str(pattern)!r}"
+    return ""
 
 
 def matches(pattern: str, file: str) -> bool:

@@ -224,7 +224,7 @@ def test_refusals_are_one_line_and_write_nothing(
     ("options", "message"),
     [
         (["--out", "walk.csv"], "walk.csv: is a file, not a folder"),
-        (["--out", "locked/made"], "locked: permission denied"),
+        (["--out", "locked/made"], "locked: permission denied; --out names another folder"),
         (["--figure", "html,png"], "--figure png: needs Matplotlib; install quatcast[figures]"),
     ],
 )

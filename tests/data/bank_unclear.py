@@ -11,6 +11,12 @@ UNCLEAR = [
         table("time,x1,x2,y1,y2", lambda t: (t, 1.0, 2.0, 3.0, 4.0)),
         ("got 2 (x1, y1)", "--columns a=x1,x2,y1"),
     ),
+    Unclear(
+        "one_dimension",
+        table("time,x", lambda t: (t, 1.0)),
+        ("got 1 column (x) in all; add columns for the others (of zeros", "CHANNEL.x, CHANNEL.y, CHANNEL.z"),
+    ),
+    Unclear("one_dimension_without_names", table("", lambda t: (t, 1.0)), ("or add columns of zeros",)),
     Unclear("names_without_axes", table("time,foo,bar,baz", xyz), ("--columns foo,bar,baz",)),
     Unclear(
         "quaternions_without_axes",

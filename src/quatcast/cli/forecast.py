@@ -140,7 +140,7 @@ def _check_output(out: Path, formats: list[str]) -> None:
     if not present.is_dir():
         raise FileExistsError(EEXIST, os.strerror(EEXIST), str(present))
     if not os.access(present, os.W_OK):
-        raise PermissionError(EACCES, os.strerror(EACCES), str(present))
+        raise PermissionError(EACCES, f"{os.strerror(EACCES)}; --out names another folder", str(present))
 
 
 def _write(

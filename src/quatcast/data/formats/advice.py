@@ -60,10 +60,11 @@ def no_coordinates(path: Path, left: list[str], has_times: bool, options: Option
             f"{path}: expected columns named CHANNEL.x, CHANNEL.y, CHANNEL.z, got {', '.join(left[:8])}; name the "
             f"coordinates, for example {_columns_option(listed)}"
         )
-    listed = f" ({', '.join(left)})" if left else ""
+    listed, others = (f" ({', '.join(left)})", " for the others (of zeros, if there are none)") if left else ("", "")
+    names = ", ".join(f"CHANNEL.{axis}" for axis in "wxyz"[-size:])
     return ValueError(
         f"{path}: expected {size} columns of positions per channel, got {counted(len(left), 'column')}{listed} in all; "
-        "name the columns CHANNEL.x, CHANNEL.y, …"
+        f"add columns{others}, and name them {names}"
     )
 
 

@@ -194,11 +194,12 @@ def _by_number(
         notes.append("no header: read as a TUM trajectory, that is time, x, y, z, qx, qy, qz, qw")
         return [Group("", (x, y, z), part=""), Group("q", (qw, qx, qy, qz), orientation=True, part="")]
     size = options.dimensions or 3
+    zeros = ", or add columns of zeros for the coordinates that are missing" if len(free) < size else ""
     if not free or len(free) % size:
         raise ValueError(
             f"{path}: expected {size} columns of positions per channel, got {counted(len(free), 'column')} in all and "
             "no header; give the number of dimensions, 3 or 4 (--dimensions 4), the number of the column of times "
-            "(--time 1), or the columns of the channels (--columns 2,3,4)"
+            f"(--time 1), or the columns of the channels (--columns 2,3,4){zeros}"
         )
     count = len(free) // size
     notes.append(

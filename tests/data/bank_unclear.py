@@ -29,6 +29,18 @@ UNCLEAR = [
         table("Timestamp,x,y,z", lambda t: (1000 * t, *position(t))),
         ("'Timestamp'", "--time-unit ms"),
     ),
+    Unclear(
+        "unknown_unit_of_times",
+        table("time [ticks],x,y,z", xyz),
+        ("the unit of the column 'time [ticks]', 'ticks', is not known", "--time-unit ms", "--ignore 'time [ticks]'"),
+        options={"time": "time [ticks]"},
+    ),
+    Unclear(
+        "unknown_unit_of_times_after_in",
+        table("time in weeks,x,y,z", xyz),
+        ("'weeks', is not known", "--time-unit ms"),
+        options={"time": 1},
+    ),
     Unclear("no_times", table("x,y,z", position), ("--rate", "--time")),
     Unclear(
         "rate_contradicts",

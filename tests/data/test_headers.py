@@ -35,6 +35,7 @@ def assert_walk(recording: Recording, rate: float) -> None:
         ('"time, ms"', 2000.0),
         ("ms", 2000.0),
         ("t (millisec)", 2000.0),
+        ("time [msecs]", 2000.0),
     ],
 )
 def test_times_are_recognised(time: str, rate: float, tmp_path: Path) -> None:

@@ -25,9 +25,10 @@ NAMES = frozenset({
 
 UNIT_WORDS = {
     "s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
-    "ms": "ms", "msec": "ms", "millis": "ms", "millisec": "ms", "millisecond": "ms", "milliseconds": "ms",
-    "us": "us", "µs": "us", "usec": "us", "microsec": "us", "microsecond": "us", "microseconds": "us",
-    "ns": "ns", "nsec": "ns", "nanosec": "ns", "nanosecond": "ns", "nanoseconds": "ns",
+    "ms": "ms", "msec": "ms", "msecs": "ms", "millis": "ms", "millisec": "ms", "millisecond": "ms",
+    "milliseconds": "ms",
+    "us": "us", "µs": "us", "usec": "us", "usecs": "us", "microsec": "us", "microsecond": "us", "microseconds": "us",
+    "ns": "ns", "nsec": "ns", "nsecs": "ns", "nanosec": "ns", "nanosecond": "ns", "nanoseconds": "ns",
     "min": "min", "mins": "min", "minute": "min", "minutes": "min",
     "h": "h", "hr": "h", "hrs": "h", "hour": "h", "hours": "h",
 }  # fmt: skip
@@ -77,9 +78,10 @@ def _label_and_unit(name: str) -> tuple[str, str]:
     name = name.lstrip("#% ")
     label, unit = split_unit(name)
     if not unit:
-        before, _, word = split_word(name)
-        # T_MIN may be the lowest temperature.
-        if before and plain_unit(word).lower() in UNIT_WORDS and not (len(before) == 1 and word == "MIN"):
+        before, mark, word = split_word(name)
+        # T_MIN may be the lowest temperature. After `in`, an unknown word is a unit, too.
+        is_unit = plain_unit(word).lower() in UNIT_WORDS and not (len(before) == 1 and word == "MIN")
+        if before and (is_unit or mark == "in"):
             return before, plain_unit(word)
     return label, unit
 
@@ -252,13 +254,7 @@ def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...
         if UNIX[0] <= start * scale <= UNIX[1] and (unit == "s" or start * scale * 1e3 > UNIX[1]):
             return unit, (f"{name}: read as {unit} since 1970",)
     steps = np.diff(numbers)
-    within = [unit for unit in _units_within(name) if unit != "s"]
-    if within:
-        raise ValueError(
-            f"the unit of the column {name!r} is not clear from its name; give the unit, for example "
-            f"time_unit={within[0]!r} (--time-unit {within[0]})",
-            None,
-        )
+    _check_unit_word(name)
     # Times that step back are refused later, with their line.
     forward = bool((steps > 0).any() and (steps >= 0).all())
     step = float(np.median(steps[steps > 0])) if forward else 1.0
@@ -273,9 +269,20 @@ def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...
             None,
         )
     exact = name.strip().lower() in ("time", "times", "t", "")
-    unknown = _label_and_unit(name)[1]
-    reason = f"the unit {unknown!r} is not known" if unknown else "no unit given"
-    return "s", () if exact else (f"{name}: {reason}, read as seconds (--time-unit names another unit)",)
+    return "s", () if exact else (f"{name}: no unit given, read as seconds (--time-unit names another unit)",)
+
+
+def _check_unit_word(name: str) -> None:
+    """Refuse a name with a unit that is not known, or with a word that may be a unit: seconds would be a guess."""
+    unknown, within = _label_and_unit(name)[1], [unit for unit in _units_within(name) if unit != "s"]
+    if unknown or within:
+        reason = f", {unknown!r}, is not known" if unknown else " is not clear from its name"
+        example = next(iter(within), "ms")
+        raise ValueError(
+            f"the unit of the column {name!r}{reason}; give the unit, for example time_unit={example!r} (--time-unit "
+            f"{example}), or ignore the column (--ignore {name!r}) and give the rate",
+            None,
+        )
 
 
 def _dates(cells: Sequence[str], name: str, style: FileStyle) -> TimeColumn:

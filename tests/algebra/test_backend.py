@@ -88,7 +88,7 @@ def test_device_of_arrays_on_a_gpu(library, where, installed, device, monkeypatc
 def test_unknown_devices_are_refused_and_never_imported(device, tmp_path, monkeypatch):
     (tmp_path / "evil_module.py").write_text("from numpy import asarray\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ValueError, match=f'device: expected one of "cpu", "cuda", .*, got \'{device}\''):
+    with pytest.raises(ValueError, match=f'device: expected "cpu" or "cuda", got \'{device}\''):
         place(np.zeros(3), device)
     assert "evil_module" not in sys.modules
 

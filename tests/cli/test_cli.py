@@ -70,7 +70,7 @@ ERRORS = [
     (["compare", "--settings", "bad.toml"], "bad.toml: grids.LMS.speed: unknown setting of LMS"),
     (
         ["compare", "--device", "abacus"],
-        'device: expected one of "cpu", "cuda", "torch", "cupy", "array_api_strict", got \'abacus\'',
+        'device: expected "cpu" or "cuda", got \'abacus\'',
     ),
     (["forecast", "none.csv"], "none.csv: there is no such file"),
     (["forecast", "."], ".: is a folder, not a file"),
@@ -87,7 +87,7 @@ ERRORS = [
     (["forecast", "norate.csv", "--rate", "0"], "rate: expected a positive number of Hz, got 0.0"),
     (
         ["forecast", "walk.csv", "--device", "tpu"],
-        'device: expected one of "cpu", "cuda", "torch", "cupy", "array_api_strict", got \'tpu\'',
+        'device: expected "cpu" or "cuda", got \'tpu\'',
     ),
     (["forecast", "walk.csv", "--seed", "-1"], "quatcast: --seed: "),
     (["forecast", "walk.csv", "--horizon", "0.2,0.5"], "quatcast: --horizon: "),
@@ -123,6 +123,8 @@ ERRORS = [
     (["data", "simulate", "--glitches", "2"], "glitches: expected a probability from 0 to 1, got 2.0"),
     (["compare", "--plugin", "mine.py"], "--plugin; it comes before the command: quatcast --plugin"),
     (["report", "none.sqlite"], "none.sqlite: there is no such file"),
+    (["report", "."], "results.sqlite: there is no such file; give a folder of results of `quatcast compare`, or the"),
+    (["report", "."], "the folder of a session of `quatcast live`"),
     (["report", "walk.csv"], "walk.csv: expected a store of quatcast"),
     (["bench", "--store", "walk.csv"], "walk.csv: expected a store of quatcast"),
 ]

@@ -224,7 +224,7 @@ def test_refusals_are_one_line_and_write_nothing(
     ("options", "message"),
     [
         (["--out", "walk.csv"], "walk.csv: is a file, not a folder"),
-        (["--out", "locked/made"], "locked: permission denied"),
+        (["--out", "locked/made"], "locked: permission denied; --out names another folder"),
         (["--figure", "html,png"], "--figure png: needs Matplotlib; install quatcast[figures]"),
     ],
 )
@@ -304,7 +304,7 @@ def test_short_files_are_forecast_from_the_first_seconds(folder: Path, capfd: py
 def test_scores_of_forecasts_that_were_not_ok_are_said(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "a.csv").write_text(table("t,x,y,z", motion(400)))
     assert run(["forecast", "a.csv", "--horizon", "30", "--figure", "none"]) == 0
-    assert "on; 0 % of these forecasts have the status ok (most: warming up)\n" in capfd.readouterr().out
+    assert "on; 0 % of these forecasts have the status ok, and 100 % the status warming up\n" in capfd.readouterr().out
     assert run(["forecast", "a.csv", "--horizon", "0.5", *QUICK]) == 0
     assert "status" not in capfd.readouterr().out
 

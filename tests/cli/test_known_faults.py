@@ -106,7 +106,35 @@ def test_commands_point_codes_out(
     assert run(command) == 0
     assert f"note: {said}add --sentinel 9999\n" in capfd.readouterr().err
     assert run([*command, "--sentinel", "9999"]) == 0
-    assert "samples of" not in capfd.readouterr().err
+    err = capfd.readouterr().err
+    assert "note: --sentinel 9999: 12 samples of chest are missing\n" in err
+    assert "far from all others" not in err
+    assert run(["data", "show", "a.csv"]) == 0
+    assert f"note: a: {said}forecast with --sentinel 9999\n" in capfd.readouterr().err
     words = ["--predictors", "persistence", "--horizon", "0.5", "--profile", "quick", "--no-report"]
     assert run(["compare", "a.csv", *words]) == 0
     assert f"a: {said}clear these cells\n" in capfd.readouterr().err
+
+
+def test_each_option_says_what_it_did() -> None:
+    positions = np.arange(60.0).reshape(10, 2, 3)
+    positions[3:6, 0] = 9999
+    recording = Recording("a", positions, np.arange(10) / 10, rate=10.0, channels=("hip", "chest"), notes=("old",))
+    made = without_known_faults(recording, ["9999", "-1"], ["0:50", "chest=4:100", "hip=-1:10000"])
+    assert made.notes == (
+        "old",
+        "--sentinel 9999: 3 samples of hip are missing",
+        "--sentinel -1: no sample has it",
+        "--valid 0:50: no sample is outside of it",
+        "--valid chest=4:100: 1 sample of chest is missing",
+        "--valid hip=-1:10000: no sample is outside of it",
+    )
+    assert np.isnan(made.positions).all(axis=-1).sum(axis=0).tolist() == [3, 1]
+
+
+def test_options_that_leave_no_sample_are_named() -> None:
+    recording = Recording("a", np.full((10, 1, 3), 5.0), np.arange(10) / 10, rate=10.0)
+    with pytest.raises(
+        ValueError, match=r"^--valid 0:1: expected samples of recording 'a' that remain, got none; its co"
+    ):
+        without_known_faults(recording, ["7"], ["0:1"])

@@ -350,10 +350,9 @@ TABLES = [
         options={"time_unit": "min"},
     ),
     Case(
-        "unknown_unit_of_times",
+        "unit_of_times_given",
         table("time [ticks],x,y,z", xyz),
-        options={"time": "time [ticks]"},
-        notes=("the unit 'ticks' is not known, read as seconds",),
+        options={"time": "time [ticks]", "time_unit": "s"},
     ),
     Case(
         "zone_in_hours",

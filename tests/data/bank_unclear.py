@@ -11,6 +11,12 @@ UNCLEAR = [
         table("time,x1,x2,y1,y2", lambda t: (t, 1.0, 2.0, 3.0, 4.0)),
         ("got 2 (x1, y1)", "--columns a=x1,x2,y1"),
     ),
+    Unclear(
+        "one_dimension",
+        table("time,x", lambda t: (t, 1.0)),
+        ("got 1 column (x) in all; add columns for the others (of zeros", "CHANNEL.x, CHANNEL.y, CHANNEL.z"),
+    ),
+    Unclear("one_dimension_without_names", table("", lambda t: (t, 1.0)), ("or add columns of zeros",)),
     Unclear("names_without_axes", table("time,foo,bar,baz", xyz), ("--columns foo,bar,baz",)),
     Unclear(
         "quaternions_without_axes",
@@ -22,6 +28,18 @@ UNCLEAR = [
         "time_unit_unknown",
         table("Timestamp,x,y,z", lambda t: (1000 * t, *position(t))),
         ("'Timestamp'", "--time-unit ms"),
+    ),
+    Unclear(
+        "unknown_unit_of_times",
+        table("time [ticks],x,y,z", xyz),
+        ("the unit of the column 'time [ticks]', 'ticks', is not known", "--time-unit ms", "--ignore 'time [ticks]'"),
+        options={"time": "time [ticks]"},
+    ),
+    Unclear(
+        "unknown_unit_of_times_after_in",
+        table("time in weeks,x,y,z", xyz),
+        ("'weeks', is not known", "--time-unit ms"),
+        options={"time": 1},
     ),
     Unclear("no_times", table("x,y,z", position), ("--rate", "--time")),
     Unclear(

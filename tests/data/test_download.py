@@ -132,3 +132,13 @@ def test_too_much_and_too_little_end_a_download(server, tmp_path, fault, words):
         download({name: module.CHECKSUMS[name]}, server.url, folder, timeout=0.3, max_bytes=1_000_000)
     assert time.monotonic() - began < 5
     assert not list(folder.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+    def refuse(path, *_, **__):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.makedirs", refuse)
+    with pytest.raises(PermissionError) as caught:
+        download({"file.csv": "0" * 64}, "http://127.0.0.1:9", tmp_path / "locked")
+    assert (caught.value.filename, caught.value.strerror) == (str(tmp_path / "locked"), "Permission denied")

@@ -1,9 +1,11 @@
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from quatcast.data import Recording
+from quatcast.data import Recording, read
+from quatcast.data.assembly import UnknownChannelError
 
 GOOD = {"name": "r", "positions": np.zeros((5, 2, 3)), "times": np.arange(5) / 10, "rate": 10.0}
 
@@ -96,3 +98,13 @@ def test_masked_values_and_none_are_missing():
     assert np.argwhere(np.isnan(recording.positions)).tolist() == [[3, 1, 0], [3, 1, 1], [3, 1, 2]]
     listed = [[[None, 1, 2], [3, 4, 5]]] * 5
     assert np.isnan(Recording(**GOOD | {"positions": listed}).positions).sum() == 5
+
+
+def test_unknown_channel_is_named_by_the_error(tmp_path: Path) -> None:
+    (tmp_path / "walk.csv").write_text("time,hip.x,hip.y,hip.z\n0,1,2,3\n0.1,1,2,3\n")
+    with pytest.raises(
+        UnknownChannelError, match=r"^channels: expected some of hip in walk.csv, got 'knee'$"
+    ) as caught:
+        read(tmp_path / "walk.csv", channels=["hip", "knee"])
+    assert caught.value.channel == "knee"
+    assert pickle.loads(pickle.dumps(caught.value)).channel == "knee"

@@ -293,3 +293,15 @@ def test_a_time_that_is_read_as_a_coordinate_is_noticed_once(
 def test_names_that_receivers_would_refuse_are_refused_at_the_start(what: str, text: str) -> None:
     with pytest.raises(ValueError, match=f"{what}: expected printable text of 1 to 64 characters"):
         LiveSettings(**{what: ("chest", text) if what == "names" else text})
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"1\n", "message: expected 3 columns per channel, after the time or without it, got 1"),
+        (b"1," * 9000 + b"1\n", "message: expected at most"),
+    ],
+)
+def test_wrong_numbers_of_columns(line: bytes, message: str) -> None:
+    with pytest.raises(FrameError, match=f"^{message}"):
+        parse_sample(line, "walk", 0.0)

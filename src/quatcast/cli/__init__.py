@@ -18,6 +18,7 @@ from typer.main import get_command
 from quatcast import __version__
 from quatcast.basics import startup
 from quatcast.basics.escaping import one_line, printable
+from quatcast.basics.messages import message_of
 from quatcast.cli import bench, compare, forecast, live, plugins, recordings, report
 from quatcast.cli.terminal import Interrupted
 
@@ -66,14 +67,6 @@ MEMORY_ADVICE = {
 OPTIONS = {"names": "--channels", "stream": "--name"}
 """Settings → the options that give them, where these have another name."""
 
-OS_ERRORS: dict[type[OSError], str] = {
-    FileNotFoundError: "there is no such file or folder",
-    FileExistsError: "is a file, not a folder",
-    NotADirectoryError: "is inside a file, not inside a folder",
-    IsADirectoryError: "is a folder, not a file",
-}
-"""Messages for errors of the operating system."""
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 on success, 2 after an error in one line, 130 after an interrupt.
@@ -116,7 +109,7 @@ def _run(arguments: Sequence[str]) -> int:
     except BrokenExecutor:
         return _fail(f"a worker process died, perhaps for lack of memory{_advice(arguments)}", surroundings)
     except OSError as error:
-        return _fail(_os_message(error), surroundings)
+        return _fail(message_of(error), surroundings)
     except sqlite3.Error as error:
         return _fail(str(error), surroundings)
     except ValueError as error:
@@ -172,20 +165,6 @@ def _usage_message(error: Any) -> str:
 
 def _advice(arguments: Sequence[str]) -> str:
     return next((f"; {MEMORY_ADVICE[word]}" for word in arguments if word in MEMORY_ADVICE), "")
-
-
-def _os_message(error: OSError) -> str:
-    """Return the message of an error of the operating system without its number.
-
-    Examples
-    --------
-    >>> _os_message(OSError(28, "No space left on device"))
-    'no space left on device'
-    """
-    if error.strerror is None:
-        return str(error)
-    told = OS_ERRORS.get(type(error), error.strerror.lower())
-    return told if error.filename is None else f"{error.filename}: {told}"
 
 
 def _fail(message: str, code: int) -> int:

@@ -72,9 +72,8 @@ def forecast(
         raise ValueError(f"--labels: expected {' or '.join(chosen.labels)} for {chosen.name}, got {labels!r}")
     rule: Labels = "causal" if labels == "causal" else "lookahead"
     configuration = {**chosen.usual, **_settings(chosen, set_ or [])}
-    recording = read(file, **options)
+    recording = without_known_faults(read(file, **options), sentinel or [], valid or [])
     _introduce(recording)
-    recording = without_known_faults(recording, sentinel or [], valid or [])
     _note(f"{said}; if this means lost, add --sentinel {code}" for said, code in suspected_codes(recording))
     _note(_never_seen(recording))
     if horizon > recording.duration:
@@ -141,7 +140,7 @@ def _check_output(out: Path, formats: list[str]) -> None:
     if not present.is_dir():
         raise FileExistsError(EEXIST, os.strerror(EEXIST), str(present))
     if not os.access(present, os.W_OK):
-        raise PermissionError(EACCES, os.strerror(EACCES), str(present))
+        raise PermissionError(EACCES, f"{os.strerror(EACCES)}; --out names another folder", str(present))
 
 
 def _write(

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from quatcast.basics.typing import Counts
 from quatcast.data.recording import Recording
+from quatcast.data.wording import counted
 from quatcast.safety.known_faults import KnownFaults, Sentinel, Valid
 
 SENTINEL = "Value that means lost, such as 9999 or 0,0,0; may be repeated."
@@ -52,7 +54,7 @@ def suspected_codes(recording: Recording) -> list[tuple[str, str]]:
 
 
 def without_known_faults(recording: Recording, sentinels: list[str], valid: list[str]) -> Recording:
-    """Return a recording in which samples that are known to be faulty are missing.
+    """Return a recording in which samples that are known to be faulty are missing, with a note for each option.
 
     Parameters
     ----------
@@ -67,11 +69,59 @@ def without_known_faults(recording: Recording, sentinels: list[str], valid: list
     >>> without_known_faults(recording, ["9999"], ["channel1=0:10"]).positions[:, 0]
     array([[nan, nan, nan],
            [ 1.,  2.,  3.]])
+    >>> without_known_faults(recording, ["9999", "0"], []).notes
+    ('--sentinel 9999: 1 sample of channel1 is missing', '--sentinel 0: no sample has it')
+
+    Raises
+    ------
+    ValueError
+        If a word is malformed, or if no sample remains.
     """
     if not sentinels and not valid:
         return recording
-    faults = KnownFaults(tuple(map(parse_sentinel, sentinels)), tuple(map(parse_valid, valid)))
-    return replace(recording, positions=faults.remove(recording.positions, recording.channels, recording.space))
+    codes, ranges = tuple(map(parse_sentinel, sentinels)), tuple(map(parse_valid, valid))
+    removed = {
+        **{f"--sentinel {word}": _removed(recording, KnownFaults((codes[i],))) for i, word in enumerate(sentinels)},
+        **{f"--valid {word}": _outside(recording, ranges, i) for i, word in enumerate(valid)},
+    }
+    positions = KnownFaults(codes, ranges).remove(recording.positions, recording.channels, recording.space)
+    if not np.isfinite(positions).any() and (used := [option for option, counts in removed.items() if counts.any()]):
+        low, high = np.nanmin(recording.positions), np.nanmax(recording.positions)
+        raise ValueError(
+            f"{', '.join(used)}: expected samples of recording {recording.name!r} that remain, got none; its "
+            f"coordinates are from {low:g} to {high:g}"
+        )
+    notes = [f"{option}: {_effect(recording, option, counts)}" for option, counts in removed.items()]
+    return replace(recording, positions=positions, notes=(*recording.notes, *notes))
+
+
+def _removed(recording: Recording, faults: KnownFaults) -> Counts:
+    """Return how many samples of each channel known faults make missing."""
+    before, after = (
+        np.isfinite(known.remove(recording.positions, recording.channels, recording.space)).any(axis=-1)
+        for known in (KnownFaults(), faults)
+    )
+    counts: Counts = np.count_nonzero(before & ~after, axis=0)
+    return counts
+
+
+def _outside(recording: Recording, ranges: tuple[Valid, ...], i: int) -> Counts:
+    """Return how many samples of each channel are outside a range, if no later range replaces it for the channel."""
+    replaced = {name for name, _, _ in ranges[i + 1 :]}
+    applies = [not replaced & {"", name} for name in recording.channels]
+    return np.where(applies, _removed(recording, KnownFaults(valid=(ranges[i],))), 0)
+
+
+def _effect(recording: Recording, option: str, counts: Counts) -> str:
+    """Describe what an option has made missing, from the number of samples of each channel."""
+    parts = [
+        f"{counted(int(count), 'sample')} of {name}"
+        for name, count in zip(recording.channels, counts, strict=True)
+        if count
+    ]
+    if parts:
+        return f"{', '.join(parts)} {'is' if counts.sum() == 1 else 'are'} missing"
+    return "no sample has it" if option.startswith("--sentinel") else "no sample is outside of it"
 
 
 def parse_sentinel(word: str) -> Sentinel:

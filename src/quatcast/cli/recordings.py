@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -72,23 +72,52 @@ def show(
     space: reading.Space = None,
     encoding: reading.Encoding = None,
 ) -> None:
-    """Print the contents of recordings, and what the reader assumed about files."""
+    """Print the contents of recordings, and what the reader assumed about files.
+
+    Files that cannot be read are reported, and the others are shown.
+    """
     options = reading.given(locals())
+    from quatcast.basics.messages import message_of
+    from quatcast.cli.known_faults import suspected_codes
     from quatcast.cli.terminal import print_table, warn
-    from quatcast.data import read_all
-    from quatcast.evaluation import load
     from quatcast.evaluation.run.recordings import find_files, is_source
 
     rows = []
+    errors: dict[str, Exception] = {}
     for name in [file for word in data for file in ([word] if is_source(word) else find_files([word]))]:
-        known = is_source(name) or not Path(name).is_file()
-        found = load(name, data_dir=data_dir, progress=True, reading=options) if known else read_all(name, **options)
+        try:
+            found = _load(name, data_dir, options)
+        except (ValueError, ImportError, OSError) as error:
+            errors.setdefault(message_of(error), error)
+            continue
         for recording in found:
             rows.append(_row(recording))
-            for note in recording.notes:
+            codes = [
+                f"{said}; if this means lost, forecast with --sentinel {code}"
+                for said, code in suspected_codes(recording)
+            ]
+            for note in (*recording.notes, *codes):
                 warn(f"note: {recording.name}: {note}")
-    numbers = ["samples", "seconds", "Hz", "jitter", "missing", "range"]
-    print_table("Recordings", ["name", "group", "channels", "kind", *numbers], rows, words=4)
+    if len(errors) == 1 and not rows:
+        raise next(iter(errors.values()))
+    for message in errors:
+        warn(message)
+    if rows:
+        numbers = ["samples", "seconds", "Hz", "jitter", "missing", "range"]
+        print_table("Recordings", ["name", "group", "channels", "kind", *numbers], rows, words=4)
+    if errors:
+        raise typer.Exit(2)
+
+
+def _load(name: str, data_dir: str | None, options: dict[str, Any]) -> list[Recording]:
+    """Load the recordings of a source or a file."""
+    from quatcast.data import read_all
+    from quatcast.evaluation import load
+    from quatcast.evaluation.run.recordings import is_source
+
+    if is_source(name) or not Path(name).is_file():
+        return load(name, data_dir=data_dir, progress=True, reading=options)
+    return read_all(name, **options)
 
 
 def _row(recording: Recording) -> list[str]:

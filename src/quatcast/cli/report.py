@@ -32,6 +32,11 @@ def report(
         _report_session(store, out or store, title, anonymise)
         return
     path = store_file(store)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path}: there is no such file; give a folder of results of `quatcast compare`, or the folder of a "
+            "session of `quatcast live`"
+        )
     wishes = {"title": title, "anonymise": anonymise, "tolerance": tolerance, "figures": figures}
     say(f"Report: {write(path, out or path.parent, **wishes)}")  # type: ignore[arg-type]
 

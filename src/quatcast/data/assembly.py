@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
+from shlex import quote
 
 import numpy as np
 
@@ -26,6 +27,25 @@ REPEATED = 0.1
 
 LARGEST = 1e9
 """Largest coordinate that counts as a measurement, also for forecasters; the squares of larger ones could overflow."""
+
+
+class UnknownChannelError(ValueError):
+    """A file does not have a channel that was asked for.
+
+    Parameters
+    ----------
+    expected
+        Which channels were expected, and where.
+    channel
+        The channel that was asked for.
+    """
+
+    def __init__(self, expected: str, channel: str) -> None:
+        super().__init__(expected, channel)
+        self.channel = channel
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}, got {self.channel!r}"
 
 
 def assemble(contents: Contents, options: Options, *, name: str | None, group: str, several: bool) -> list[Recording]:
@@ -58,7 +78,7 @@ def _choose(contents: Contents, options: Options, notes: list[str]) -> list[Trac
     for wanted in options.channels:
         if wanted not in known and wanted not in poses:
             listed = ", ".join(dict.fromkeys([*poses, *known]))
-            raise ValueError(f"channels: expected some of {listed} in {contents.path.name}, got {wanted!r}")
+            raise UnknownChannelError(f"channels: expected some of {listed} in {contents.path.name}", wanted)
         chosen.append(poses[wanted] if wanted in poses else known[wanted])
     return _by_space(contents, chosen if apart else join_poses(chosen, notes), options)
 
@@ -192,10 +212,7 @@ def _even(
         times, values = _increasing(contents, contents.times, values, notes)
     if times is None or len(times) < 2:
         if rate is None:
-            raise ValueError(
-                f"{contents.path}: expected a column of times with two or more rows to compute the rate; add a column "
-                "named `time`, name the column of times (time=…, --time …), or give the rate in Hz (rate=…, --rate …)"
-            )
+            raise _without_rate(contents)
         return np.arange(len(values)) / rate if times is None else times, values, rate, None
     timing = replace(measure(times), given=contents.counted)
     rate = _rate(contents, options, timing, notes)
@@ -220,6 +237,21 @@ def _even(
         )
     times, values = insert_missing(times, values, number(times))
     return times, values, rate, timing
+
+
+def _without_rate(contents: Contents) -> ValueError:
+    """Return the error for a file without times and rate, with the columns that may be times."""
+    advice = "add a column named `time`, name the column of times (time=…, --time …)"
+    if contents.time_like:
+        listed = ", ".join(repr(name) for name, _ in contents.time_like)
+        name, unit = contents.time_like[0]
+        argument, option = f", time_unit={unit!r}" * bool(unit), f" --time-unit {unit}" * bool(unit)
+        looks = "looks like one" if len(contents.time_like) == 1 else "look like one"
+        advice = f"{listed} {looks}: name it, time={name!r}{argument} (--time {quote(name)}{option})"
+    return ValueError(
+        f"{contents.path}: expected a column of times with two or more rows to compute the rate; {advice}, or give the "
+        "rate in Hz (rate=…, --rate …)"
+    )
 
 
 def _increasing(contents: Contents, times: Floats, values: Floats, notes: list[str]) -> tuple[Floats, Floats]:

@@ -71,6 +71,8 @@ class Contents:
         Sampling rate according to the file, or None.
     counted
         Whether the times are numbers of samples divided by a rate that was given, so that they do not measure it.
+    time_like
+        Columns that may be times although they were not read as such, with their units or "".
     style
         Separators, and the column of times.
     notes
@@ -86,6 +88,7 @@ class Contents:
     style: FileStyle = field(default_factory=FileStyle)
     notes: list[str] = field(default_factory=list)
     counted: bool = False
+    time_like: list[tuple[str, str]] = field(default_factory=list)
 
 
 def join_poses(tracks: list[Track], notes: list[str]) -> list[Track]:

@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from errno import EACCES
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,8 @@ def download(
     ------
     ConnectionError
         If a file could not be downloaded; the message names it. The files that were downloaded before are kept.
+    PermissionError
+        If the folder cannot be written to.
 
     Examples
     --------
@@ -119,6 +122,8 @@ def download(
         for name in _shown(checksums, progress):
             try:
                 source.fetch(name, downloader=get)
+            except PermissionError as error:  # pooch raises one without the path
+                raise PermissionError(EACCES, os.strerror(EACCES), str(folder)) from error
             except (requests.RequestException, DownloadError, ValueError) as error:
                 raise ConnectionError(f"could not download {source.get_url(name)}: {_reason(error)}") from error
 

@@ -12,22 +12,23 @@ import numpy as np
 
 from quatcast.basics.typing import Floats
 from quatcast.data.style import TIME_UNITS, FileStyle
-from quatcast.data.units import split_unit
+from quatcast.data.units import plain_unit, split_unit, split_word
 
 NAMES = frozenset({
     "time", "times", "t", "timestamp", "timestamps", "time stamp", "ts", "stamp", "seconds", "second", "secs", "sec",
     "elapsed", "elapsed time", "time elapsed", "relative time", "unix", "unix time", "epoch", "utc", "datetime",
-    "date time", "date", "clock", "host time", "hosttime", "device time", "devicetime", "sample time", "msec", "usec",
-    "nsec", "milliseconds", "millis", "microseconds", "nanoseconds", "minutes", "hours", "zeit", "temps", "tiempo",
-    "header.stamp", "field.header.stamp", "sampletimefine", "utctime", "unixtime", "system time",
+    "date time", "date", "clock", "host time", "hosttime", "device time", "devicetime", "sample time", "ms", "msec",
+    "usec", "nsec", "millisec", "milliseconds", "millis", "microseconds", "nanoseconds", "minutes", "hours", "zeit",
+    "temps", "tiempo", "header.stamp", "field.header.stamp", "sampletimefine", "utctime", "unixtime", "system time",
 })  # fmt: skip
 """Names of columns of times, in lower case, with blanks instead of underscores."""
 
 UNIT_WORDS = {
     "s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
-    "ms": "ms", "msec": "ms", "millis": "ms", "millisecond": "ms", "milliseconds": "ms",
-    "us": "us", "µs": "us", "usec": "us", "microsecond": "us", "microseconds": "us",
-    "ns": "ns", "nsec": "ns", "nanosecond": "ns", "nanoseconds": "ns",
+    "ms": "ms", "msec": "ms", "msecs": "ms", "millis": "ms", "millisec": "ms", "millisecond": "ms",
+    "milliseconds": "ms",
+    "us": "us", "µs": "us", "usec": "us", "usecs": "us", "microsec": "us", "microsecond": "us", "microseconds": "us",
+    "ns": "ns", "nsec": "ns", "nsecs": "ns", "nanosec": "ns", "nanosecond": "ns", "nanoseconds": "ns",
     "min": "min", "mins": "min", "minute": "min", "minutes": "min",
     "h": "h", "hr": "h", "hrs": "h", "hour": "h", "hours": "h",
 }  # fmt: skip
@@ -62,6 +63,8 @@ def time_unit(name: str) -> str | None:
     ('ms', 'ns', '', None)
     >>> time_unit("time [min]"), time_unit("elapsed_h"), time_unit("x_min")
     ('min', 'h', None)
+    >>> time_unit("time in ms"), time_unit("t/s"), time_unit("TIME_MS"), time_unit("time seconds")
+    ('ms', 's', 'ms', 's')
     """
     label, unit = _label_and_unit(name)
     plain = re.sub(r"[\s_]+", " ", label.strip().lower())
@@ -72,10 +75,52 @@ def time_unit(name: str) -> str | None:
 
 def _label_and_unit(name: str) -> tuple[str, str]:
     """Split the name of a column of times; only here does `_min` mean minutes, since `x_min` is a minimum."""
-    label, unit = split_unit(name.lstrip("#% "))
-    if not unit and (match := re.fullmatch(r"(.+)_([a-zµ]+)", label)) and match[2] in UNIT_WORDS:
-        return match[1], match[2]
+    name = name.lstrip("#% ")
+    label, unit = split_unit(name)
+    if not unit:
+        before, mark, word = split_word(name)
+        # T_MIN may be the lowest temperature. After `in`, an unknown word is a unit, too.
+        is_unit = plain_unit(word).lower() in UNIT_WORDS and not (len(before) == 1 and word == "MIN")
+        if before and (is_unit or mark == "in"):
+            return before, plain_unit(word)
     return label, unit
+
+
+def unit_of_chosen(name: str) -> str | None:
+    """Return the unit in the name of a column that is known to have times, whatever else its name says.
+
+    Examples
+    --------
+    >>> unit_of_chosen("Zeitpunkt in ms"), unit_of_chosen("arrival")
+    ('ms', None)
+    """
+    return time_unit(name) or UNIT_WORDS.get(_label_and_unit(name)[1].lower())
+
+
+def resembling(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the names of columns that may be times although they are not read as such, with their units or "".
+
+    Examples
+    --------
+    >>> resembling(["arrival_ms", "frame time", "quality", "x_min"])
+    [('arrival_ms', 'ms'), ('frame time', '')]
+    """
+    found = []
+    for name in names:
+        unit = unit_of_chosen(name) or next(iter(_units_within(name)), "")
+        if unit in ("s", "ms", "us", "ns") or any(word in NAMES and len(word) > 2 for word in _words(name)):
+            found.append((name, unit))
+    return found
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in lower case."""
+    return re.split(r"[\W\d_]+", name.replace("μ", "µ").lower())
+
+
+def _units_within(name: str) -> list[str]:
+    """Return the units of times among the words of a name; single letters and `min` may mean anything."""
+    return [UNIT_WORDS[word] for word in _words(name) if word in UNIT_WORDS and word not in ("s", "h", "min")]
 
 
 def fraction_column(names: Sequence[str], time: int) -> int | None:
@@ -209,6 +254,7 @@ def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...
         if UNIX[0] <= start * scale <= UNIX[1] and (unit == "s" or start * scale * 1e3 > UNIX[1]):
             return unit, (f"{name}: read as {unit} since 1970",)
     steps = np.diff(numbers)
+    _check_unit_word(name)
     # Times that step back are refused later, with their line.
     forward = bool((steps > 0).any() and (steps >= 0).all())
     step = float(np.median(steps[steps > 0])) if forward else 1.0
@@ -223,9 +269,20 @@ def _guess(values: list[Decimal | None], name: str) -> tuple[str, tuple[str, ...
             None,
         )
     exact = name.strip().lower() in ("time", "times", "t", "")
-    unknown = _label_and_unit(name)[1]
-    reason = f"the unit {unknown!r} is not known" if unknown else "no unit given"
-    return "s", () if exact else (f"{name}: {reason}, read as seconds (--time-unit names another unit)",)
+    return "s", () if exact else (f"{name}: no unit given, read as seconds (--time-unit names another unit)",)
+
+
+def _check_unit_word(name: str) -> None:
+    """Refuse a name with a unit that is not known, or with a word that may be a unit: seconds would be a guess."""
+    unknown, within = _label_and_unit(name)[1], [unit for unit in _units_within(name) if unit != "s"]
+    if unknown or within:
+        reason = f", {unknown!r}, is not known" if unknown else " is not clear from its name"
+        example = next(iter(within), "ms")
+        raise ValueError(
+            f"the unit of the column {name!r}{reason}; give the unit, for example time_unit={example!r} (--time-unit "
+            f"{example}), or ignore the column (--ignore {name!r}) and give the rate",
+            None,
+        )
 
 
 def _dates(cells: Sequence[str], name: str, style: FileStyle) -> TimeColumn:

@@ -319,12 +319,11 @@ def _parse_numbers(text: str, stream: str, received: float, dimensions: int) -> 
         raise ValueError(f"dimensions: expected 1 to {MAX_DIMENSIONS}, got {dimensions}")
     cells = split_cells(_check(text) if "*" in text else text)
     if len(cells) > MAX_CHANNELS * dimensions + 1:
-        fail("message", f"at most {MAX_CHANNELS} channels", f"{len(cells)} columns")
+        fail("message", f"at most {MAX_CHANNELS * dimensions + 1} columns", len(cells))
     numbers = [_cell(column, cell) for column, cell in enumerate(cells, start=1)]
     timed = dimensions > 1 and len(numbers) % dimensions == 1
     if len(numbers) % dimensions != timed or len(numbers) == timed:
-        expected = f"{dimensions} numbers per channel, after the time or without it"
-        fail("message", expected, f"{len(numbers)} columns")
+        fail("message", f"{dimensions} columns per channel, after the time or without it", len(numbers))
     time = check_time("column 1", numbers[0]) if timed else None
     return Frame(stream, None, time, received, np.array(numbers[timed:]).reshape(-1, dimensions))
 

@@ -17,7 +17,7 @@ from quatcast.basics.typing import Floats
 from quatcast.data.style import FileStyle
 from quatcast.data.text import MAX_COLUMNS, MAX_NUMBERS, Line, as_number, clean, lines_of, unescape_cell
 from quatcast.data.times import UNIT_WORDS, is_time_cell
-from quatcast.data.units import ANGLES, LENGTHS
+from quatcast.data.units import ANGLES, LENGTHS, plain_unit
 from quatcast.data.wording import counted
 
 COMMENTS = ("#", "%", "//")
@@ -176,7 +176,7 @@ def _header(path: Path, number: int, width: int, above: list[Row], comment: Line
     """Return the names of the columns, their units, and whether they are in a header, in a comment or nowhere."""
     units = [""] * width
     if len(above) > 1 and len(above[-1][1]) == width and _are_units(above[-1][1]):
-        units = [cell.strip().strip("[]()") for cell in above[-1][1]]
+        units = [plain_unit(cell.strip().strip("[]()")) for cell in above[-1][1]]
         above = above[:-1]
     if above:
         line, cells = above[-1]

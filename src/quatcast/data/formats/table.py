@@ -6,30 +6,34 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 
 import numpy as np
 
 from quatcast.basics.typing import Floats
 from quatcast.data.contents import Contents, Track
+from quatcast.data.formats.advice import EULER_ADVICE, no_coordinates, refuse_namesakes
 from quatcast.data.formats.cells import Rows, open_table, read_rows, texts_of
 from quatcast.data.formats.long import refuse_long
-from quatcast.data.headers import NOT_COORDINATES, Group, euler_angles, find_groups, incomplete
+from quatcast.data.headers import NOT_COORDINATES, Group, euler_angles, find_groups
 from quatcast.data.options import Options
 from quatcast.data.rotations import UNIT_NORM, are_unit, norms_of
 from quatcast.data.style import FileStyle
 from quatcast.data.text import as_number
-from quatcast.data.times import UNIT_WORDS, convert, fraction_column, is_time_cell, joined, time_unit
+from quatcast.data.times import (
+    UNIT_WORDS,
+    convert,
+    fraction_column,
+    is_time_cell,
+    joined,
+    resembling,
+    time_unit,
+    unit_of_chosen,
+)
 from quatcast.data.units import split_unit
 from quatcast.data.wording import counted
 
 DAY = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d[-/.]\d{4}")
 """A date without a time of day, which tells nothing about the sampling."""
-
-EULER_ADVICE = (
-    "convert them to quaternions in columns qw, qx, qy, qz, with the order of rotations of your system (for example "
-    "with scipy.spatial.transform.Rotation.from_euler)"
-)
 
 
 def recognises(head: bytes) -> bool:
@@ -67,7 +71,9 @@ def read(path: Path, options: Options) -> Contents:
         values = rows.values[:, [at[i] for i in group.at]]
         tracks.append(_track(path, group, values, rows, options, notes))
     place = f"column {time + 1} ({names[time]})" if time is not None else ""
-    return Contents(path, tracks, times, rows.lines, place, None, style, notes, counted=count is not None)
+    others = [name for i, name in enumerate(names) if i not in at and i not in ignored] if time is None else []
+    found = Contents(path, tracks, times, rows.lines, place, None, style, notes, counted=count is not None)
+    return replace(found, time_like=resembling(others))
 
 
 def _plan(
@@ -91,8 +97,8 @@ def _plan(
         groups = _in_order(free, options.dimensions)
         notes.append(f"columns {', '.join(names[i] for i in free)} are read in groups of {options.dimensions}")
     if not groups:
-        raise _no_coordinates(path, [names[i] for i in free], time is not None, options)
-    _refuse_namesakes(path, names, groups, skip)
+        raise no_coordinates(path, [names[i] for i in free], time is not None, options)
+    refuse_namesakes(path, names, groups, skip)
     left_out = {"position": True, "orientation": False}.get(options.space or "")
     wanted = [group for group in groups if not group.secondary and group.orientation != left_out]
     others = [group for group in wanted if len(group.at) != options.dimensions]
@@ -115,62 +121,6 @@ def _plan(
     if rest:
         notes.append(f"ignored columns: {', '.join(rest)}")
     return groups, frame
-
-
-def _refuse_namesakes(path: Path, names: Sequence[str], groups: Sequence[Group], skip: frozenset[int]) -> None:
-    """Refuse a table in which another column has the name of a coordinate: either could be meant."""
-    used = {i: group for group in groups for i in group.at}
-    for i in set(range(len(names))) - used.keys() - skip:
-        same = [k for k in used if names[k] == names[i]]
-        if same:
-            first, second = sorted((same[0], i))
-            example = _columns_option(",".join(str(k + 1) for k in used[same[0]].at))
-            raise ValueError(
-                f"{path}: expected different names of columns, got {names[i]!r} in columns {first + 1} and "
-                f"{second + 1}; give the numbers of the columns of each channel, for example {example}, or leave one "
-                f"of them out, ignore=['{i + 1}'] (--ignore {i + 1})"
-            )
-
-
-def _no_coordinates(path: Path, left: list[str], has_times: bool, options: Options) -> ValueError:
-    """Return the error for a header with these names, none of which is a coordinate, with the option to give."""
-    size = options.dimensions or 3
-    if angles := euler_angles(left):
-        listed = ",".join(angles[:3])
-        return ValueError(
-            f"{path}: expected positions or quaternions, got Euler angles ({', '.join(angles)}), which are not read; "
-            f"{EULER_ADVICE}, or read them as plain numbers, {_columns_option(listed)}"
-        )
-    if pairs := incomplete(left):
-        channel, listed = next(iter(pairs.values())), ",".join(left[:3])
-        named = f", or name the columns of each channel, for example {_columns_option(f'a={listed}')}"
-        return ValueError(
-            f"{path}: expected 3 or 4 coordinates per channel, got {len(channel)} ({', '.join(channel)}); add a column "
-            f"for the others (of zeros, if there are none){named if len(left) >= 3 else ''}"
-        )
-    if has_times and options.dimensions is None and len(left) % 4 == 0 and len(left) % 3:
-        listed = "a=" + ",".join(left[:4])
-        return ValueError(
-            f"{path}: expected columns named CHANNEL.w, CHANNEL.x, CHANNEL.y, CHANNEL.z, got {', '.join(left[:8])}; "
-            f"name the coordinates in the order w, x, y, z, for example {_columns_option(listed)}"
-        )
-    if len(left) >= size:
-        # Times under another name are often in the first column.
-        listed = ",".join(left[len(left) % size :][:size])
-        return ValueError(
-            f"{path}: expected columns named CHANNEL.x, CHANNEL.y, CHANNEL.z, got {', '.join(left[:8])}; name the "
-            f"coordinates, for example {_columns_option(listed)}"
-        )
-    listed = f" ({', '.join(left)})" if left else ""
-    return ValueError(
-        f"{path}: expected {size} columns of positions per channel, got {counted(len(left), 'column')}{listed} in all; "
-        "name the columns CHANNEL.x, CHANNEL.y, …"
-    )
-
-
-def _columns_option(words: str) -> str:
-    """Return the argument and the option that name columns, as they can be typed."""
-    return f"columns={[words]} (--columns {quote(words)})"
 
 
 def _in_order(columns: Sequence[int], size: int) -> list[Group]:
@@ -244,11 +194,12 @@ def _by_number(
         notes.append("no header: read as a TUM trajectory, that is time, x, y, z, qx, qy, qz, qw")
         return [Group("", (x, y, z), part=""), Group("q", (qw, qx, qy, qz), orientation=True, part="")]
     size = options.dimensions or 3
+    zeros = ", or add columns of zeros for the coordinates that are missing" if len(free) < size else ""
     if not free or len(free) % size:
         raise ValueError(
             f"{path}: expected {size} columns of positions per channel, got {counted(len(free), 'column')} in all and "
             "no header; give the number of dimensions, 3 or 4 (--dimensions 4), the number of the column of times "
-            "(--time 1), or the columns of the channels (--columns 2,3,4)"
+            f"(--time 1), or the columns of the channels (--columns 2,3,4){zeros}"
         )
     count = len(free) // size
     notes.append(
@@ -272,6 +223,8 @@ def _time_column(path: Path, table: Rows, options: Options, ignored: frozenset[i
     fractions = {fraction_column(names, i) for i in candidates}
     candidates = [i for i in candidates if i not in fractions]
     candidates += [i for i, cell in enumerate(first) if is_time_cell(cell) and i not in ignored and i not in candidates]
+    # Beside another column of times, `ms` may be its fractions.
+    candidates.sort(key=lambda i: names[i].strip().lower() == "ms")
     if not candidates and not table.has_header and _is_trajectory(table):
         return 0
     if len(candidates) > 1:
@@ -306,6 +259,8 @@ def _times(
         return None, rows.style
     name = rows.names[time]
     known, given = UNIT_WORDS.get(rows.units[time].lower()) or time_unit(name), options.time_unit
+    if options.time is not None and not given:
+        known = known or unit_of_chosen(name)
     if given and known and given != known:
         raise ValueError(f"time_unit: {path.name} says that {name!r} is in {known}, got {given}; leave it out")
     try:

@@ -60,13 +60,21 @@ def verdict(recording: Recording, forecasts: Forecasts, name: str, baseline: boo
 
 
 def _reliability(forecasts: Forecasts, scored: Bools) -> str:
-    """Return which share of the scored forecasts had the status ok when they were made, if it is small."""
+    """Return which share of the scored forecasts had the status ok when they were made, if it is small.
+
+    The commonest other status is named.
+    """
     if not isinstance(forecasts, GuardedForecasts):
         return ""
     made = forecasts.status[np.flatnonzero(scored.any(axis=1)) - forecasts.horizon]
-    share = float(np.mean(made == Status.OK))
-    most = Status(int(np.bincount(made).argmax())).label
-    return "" if share >= FEW else f"; {100 * share:.0f} % of these forecasts have the status ok (most: {most})"
+    shares = np.bincount(made, minlength=len(Status)) / len(made)
+    share = float(shares[Status.OK])
+    if share >= FEW:
+        return ""
+    shares[Status.OK] = 0.0
+    other = Status(int(shares.argmax()))
+    said = f"{100 * share:.0f} % of these forecasts have the status ok"
+    return f"; {said}, and {100 * shares[other]:.0f} % the status {other.label}"
 
 
 def _start(recording: Recording) -> int:

@@ -6,16 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from quatcast.basics.messages import message_of
 from quatcast.data import Recording, find_source, read_all, sources
+from quatcast.data.assembly import UnknownChannelError
 from quatcast.data.recording import with_columns
 from quatcast.evaluation.protocol import CUT
 
 SUFFIXES = frozenset({".csv", ".tsv", ".txt", ".c3d", ".xdf", ".mha", ".mhd", ".nrrd", ".trc"})
 """Suffixes of the files of a folder that are recordings."""
+MOST_BELOW = 10_000
+"""Most files and folders below a folder that are examined for recordings."""
 
 
 def load(
@@ -75,7 +80,7 @@ def load(
         found = [(recording.name, _select(recording, channels)) for recording in loaded]
     else:
         files = [data] if isinstance(data, str) else data
-        found = [(file, recording) for file in files for recording in _read(file, rates or {}, channels, reading, used)]
+        found = _read_files(files, rates or {}, channels, reading, used)
         _check_patterns("rates", rates or {}, [(file,) for file in files])
     for name in channels or []:
         if name not in used:
@@ -119,7 +124,8 @@ def find_files(words: Sequence[str]) -> list[str]:
         if path.is_dir():
             inside = sorted(str(file) for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
             if not inside:
-                raise ValueError(f"{word}: expected a folder with recordings ({', '.join(sorted(SUFFIXES))}), got none")
+                listed = ", ".join(sorted(SUFFIXES))
+                raise ValueError(f"{word}: expected a folder with recordings ({listed}), got none{_below(path)}")
             files += inside
         elif has_magic(word) and not path.exists():
             matching = sorted(file for file in glob(word, recursive=True) if Path(file).is_file())
@@ -129,6 +135,15 @@ def find_files(words: Sequence[str]) -> list[str]:
         else:
             files.append(word)
     return list(dict.fromkeys(files))
+
+
+def _below(folder: Path) -> str:
+    """Return the pattern that finds recordings in the subfolders of a folder, as advice; "" if there are none."""
+    for path in islice(folder.rglob("*"), MOST_BELOW):
+        if path.suffix.lower() in SUFFIXES:
+            pattern = Path(escape(str(folder)), "**", f"*{path.suffix}")
+            return f"; its subfolders have some: give {str(pattern)!r}"
+    return ""
 
 
 def matches(pattern: str, file: str) -> bool:
@@ -198,6 +213,30 @@ def first_samples(recording: Recording, count: int) -> Recording:
     return replace(recording, positions=recording.positions[:count], times=recording.times[:count])
 
 
+def _read_files(
+    files: Sequence[str],
+    rates: Mapping[str, float],
+    channels: Sequence[str] | None,
+    reading: Mapping[str, Any],
+    used: set[str],
+) -> list[tuple[str, Recording]]:
+    """Return the recordings of files with their files; the error for several files contains the messages of all."""
+    found = []
+    errors: dict[str, Exception] = {}
+    bad = 0
+    for file in files:
+        try:
+            found += [(file, recording) for recording in _read(file, rates, channels, reading, used)]
+        except (ValueError, ImportError, OSError) as error:
+            bad += 1
+            errors.setdefault(message_of(error), error)
+    if len(errors) == 1:
+        raise next(iter(errors.values()))
+    if errors:
+        raise ValueError(f"{bad} of {len(files)} files cannot be read: {'; '.join(errors)}")
+    return found
+
+
 def _read(
     file: str, rates: Mapping[str, float], channels: Sequence[str] | None, reading: Mapping[str, Any], used: set[str]
 ) -> list[Recording]:
@@ -217,13 +256,10 @@ def _read(
             found = read_all(file, **{"rate": rate, **reading, "channels": wanted})
             used |= {*wanted}
             return found
-        except ValueError as error:
-            unknown = [
-                name for name in wanted if str(error).startswith("channels: ") and str(error).endswith(repr(name))
-            ]
-            if not unknown or len(wanted) == 1:
+        except UnknownChannelError as error:
+            if len(wanted) == 1:
                 raise
-            wanted.remove(unknown[0])
+            wanted.remove(error.channel)
 
 
 def _check_patterns(setting: str, patterns: Iterable[str], names: Sequence[tuple[str, ...]]) -> None:

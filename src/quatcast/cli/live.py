@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from quatcast.cli.known_faults import SENTINEL, VALID, parse_sentinel, parse_valid
+from quatcast.cli.terminal import tell
 
 WORKER = "--worker"
 """Hidden option of processes that the supervisor starts: other errors than wrong settings have exit code 1."""
@@ -107,20 +107,15 @@ def run(
         rotate=round(journal_size * 2**20),
         take_space=space is None,
     )
-    summary = asyncio.run(serve(plan, _tell))
-    _tell(
+    summary = asyncio.run(serve(plan, tell))
+    tell(
         f"{summary.frames} samples, {summary.forecasts} forecasts sent, {summary.holds} of them hold"
         + (f"; nothing learnt from {summary.unlearnt}, {_BUSY[summary.hurried]}" if summary.unlearnt else "")
         + (f"; {summary.dropped} dropped, because nobody took them" if summary.dropped else "")
         + _counted(summary.counts, summary.refused)
     )
     if summary.frames and not summary.rate:
-        _tell("The rate could not be detected, which needs at least 8 samples over two seconds; give it by --rate.")
-
-
-def _tell(text: str) -> None:
-    """Print for people on standard error, because standard output may carry forecasts."""
-    print(text, file=sys.stderr, flush=True)
+        tell("The rate could not be detected, which needs at least 8 samples over two seconds; give it by --rate.")
 
 
 def _counted(counts: dict[str, int], refused: dict[str, int]) -> str:
@@ -199,8 +194,8 @@ def replay(
 
         address = ViewAddress(port=port) if view else None
         plan = StreamPlan(settings, f"file:{quote(str(session))}?speed={speed:g}", tuple(to or ()), view=address)
-        summary = asyncio.run(serve(plan, _tell))
-        _tell(f"{summary.frames} samples, {summary.forecasts} forecasts sent")
+        summary = asyncio.run(serve(plan, tell))
+        tell(f"{summary.frames} samples, {summary.forecasts} forecasts sent")
         return
     result = replay_session(session)
     say(

@@ -15,7 +15,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from typing import Any
 
 from quatcast.live.clock import now
@@ -23,6 +22,7 @@ from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.grid import GridSample
 from quatcast.live.labels import Labels
 from quatcast.live.latency import OVERDUE, Garbage, Readiness
+from quatcast.live.lateness import Overload, hold_if_late, is_behind
 from quatcast.live.learning import TURN, Pace, Turns, is_hurried
 from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
@@ -40,9 +40,6 @@ SILENT_PERIODS, SILENT = 3, 0.15
 """Periods and seconds without a sample, the longer of which means hold."""
 REPEATED = 0.5
 """Seconds after which a hold for silence is sent again, so that late receivers learn of it."""
-BEHIND_PERIODS, BEHIND = 1, 0.01
-"""Periods and seconds that a sample may have waited, the longer of which counts; after a longer wait nothing is learnt
-from it, so that the service catches up instead of falling further behind."""
 CHECKPOINT = 10.0
 """Seconds between checkpoints."""
 AGAIN = 1.0
@@ -108,7 +105,7 @@ class Service:
         self._coming: asyncio.Task[Frame | None] | None = None
         self._pace, self._garbage, self._unusable = Pace(), Garbage(), Unusable()
         self._labels = Labels(pipeline.settings)
-        self._readiness = Readiness(pipeline.get_ready)
+        self._readiness, self._overload = Readiness(pipeline.get_ready), Overload()
         self._heard = self._heard_at = self._virtual = 0.0
         self._silent = self._hurried = False
         self._last: ForecastFrame | None = None
@@ -293,7 +290,9 @@ class Service:
         answer = self.pipeline.to_frame(forecast, sample, self.now())
         late = False
         if send:
-            answer, late = self._hold_if_late(answer)
+            if self.source.realtime:
+                answer, late = hold_if_late(answer, self.pipeline.settings.act_latency)
+                self._overload.observe(late and self._is_behind(frame))
             self._send(answer)
             self._last = answer
             self.metrics.observe("latency", answer.sent_time - frame.received, stream=self._stream)
@@ -334,23 +333,11 @@ class Service:
 
     def _is_behind(self, frame: Frame) -> bool:
         """Return whether samples wait because this machine is too slow or too busy."""
-        limit = max(BEHIND_PERIODS * self.pipeline.period, BEHIND)
-        return self.source.realtime and now() - frame.received > limit
+        return self.source.realtime and is_behind(frame, self.pipeline.period)
 
-    def _is_late(self, answer: ForecastFrame, target: float) -> bool:
-        """Return whether a forecast leaves too late to act on what it says of a time."""
-        return self.source.realtime and answer.sent_time + self.pipeline.settings.act_latency > target
-
-    def _hold_if_late(self, answer: ForecastFrame) -> tuple[ForecastFrame, bool]:
-        """Return a forecast, as hold at the horizons for which it is late, and whether it is late at the first one."""
-        late = self._is_late(answer, answer.target_time)
-        if late:
-            by = answer.sent_time + self.pipeline.settings.act_latency - answer.target_time
-            answer = replace(answer, status=HOLD, reason=f"late by {by:.3g} s")
-        if any(self._is_late(answer, one.target_time) for one in answer.path):
-            path = (replace(one, status=HOLD) if self._is_late(answer, one.target_time) else one for one in answer.path)
-            answer = replace(answer, path=tuple(path))
-        return answer, late
+    def _sample_waits(self) -> bool:
+        """Return whether a sample waits until the one before it has been answered."""
+        return self._coming is not None and self._coming.done()
 
     def _send(self, answer: ForecastFrame) -> None:
         for sink in self.sinks:
@@ -362,7 +349,7 @@ class Service:
         self.metrics.count("forecasts", stream=self._stream, status=answer.status)
 
     async def _watch(self) -> None:
-        """Send hold while no samples come that can be used."""
+        """Send hold while no samples come that can be used, or while they wait because this machine is too slow."""
         repeated = 0.0
         while True:
             limit = max(SILENT_PERIODS * self.pipeline.period, SILENT)
@@ -370,14 +357,14 @@ class Service:
             if self._last is None or silent < limit:
                 await asyncio.sleep(max(0.005, limit - silent if self._last else SILENT))
                 continue
-            instead = self._unusable.instead(within=limit)
-            if not self._silent:
+            instead, busy = self._unusable.instead(within=limit), self._sample_waits()
+            if not busy and not self._silent:
                 self._silent, repeated = True, 0.0
                 self.tell("silence", f"no sample for {silent:.2g} s{instead and f' ({instead})'}: hold")
                 self.metrics.ready(False, instead or "no samples arrive")
             if now() - repeated >= REPEATED:
                 repeated = now()
-                self._send(hold_after(self._last, now(), silent, instead))
+                self._send(hold_after(self._last, now(), silent, instead, busy=busy))
             await asyncio.sleep(max(SILENT, self.pipeline.period))
 
     def _end_of_silence(self) -> None:
@@ -388,16 +375,19 @@ class Service:
             self.tell("silence", "samples arrive again")
 
     async def _tend(self) -> None:
-        """Flush the journal and publish counters once per second."""
+        """Flush the journal and publish counters once per second, and tell once that samples come too fast."""
         while True:
             await asyncio.sleep(TENDED)
+            refused = self._all_refused()
             self._garbage.collect_if_due(after=OVERDUE)
             if self.session is not None:
                 await self.session.tend()
                 self.metrics.gauge("journal_failing", self.session.journal.failing, stream=self._stream)
                 self.metrics.gauge("journal_lost_lines", self.session.journal.lost, stream=self._stream)
+            if self.pipeline.measured and (news := self._overload.news(refused.get("overflow", 0), self.pipeline.rate)):
+                self.tell("overload", news)
             dropped = sum(sink.dropped for sink in self.sinks)
-            self._counters.publish(self._all_refused(), self.source.unchecked, dropped, self.pipeline.counts)
+            self._counters.publish(refused, self.source.unchecked, dropped, self.pipeline.counts)
 
     def _checkpoint_if_due(self) -> None:
         """Begin to write a checkpoint between two samples."""

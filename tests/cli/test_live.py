@@ -35,6 +35,10 @@ ERRORS = [
     (["live", SHORT, "--to", "stdin:"], "sink: expected a URL with one of"),
     (["live", SHORT, "--horizon", "soon"], "--horizon: expected seconds, several separated by commas, got 'soon'"),
     (["live", SHORT, "--horizon", "0"], "horizon: expected seconds, more than 0 and at most 60, got 0.0"),
+    (
+        ["live", SHORT, "--horizon", "0.5,0.3", "--act-latency", "0.2", "--input-age", "0.1"],
+        "--horizon: expected more than act_latency and input_age together, 0.3 s, got 0.3; every",
+    ),
     (["live", SHORT, "--rate", "0"], "rate: expected 0.1 to 10000 Hz, got 0.0"),
     (["live", SHORT, "--channels", "a,b"], "--channels: expected 3 names for as many channels, got 2"),
     (["live", SHORT, "--channels", "a,a,b"], "--channels: expected different names"),

@@ -183,6 +183,15 @@ def test_a_machine_that_is_busy_is_not_told_that_samples_come_too_fast(
     assert (summary.unlearnt >= 40, summary.hurried) == (True, False)
 
 
+def test_a_burst_when_a_service_is_started_is_no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples that have waited while the session was recovered arrive at once; the others arrive in time."""
+    monkeypatch.setattr(Service, "_is_behind", lambda self, one: one.sequence < 10)
+    entries: list[Any] = [replace(frame(i), received=frame(max(i, 10)).received) for i in range(30)]
+    for frames in (entries[:12], entries):
+        summary, _ = serve(Given(frames, realtime=False))
+        assert (summary.unlearnt, summary.hurried) == (10, False)
+
+
 @pytest.mark.parametrize(
     ("kind", "other", "words"),
     [

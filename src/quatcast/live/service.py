@@ -107,7 +107,7 @@ class Service:
         self._labels = Labels(pipeline.settings)
         self._readiness, self._overload = Readiness(pipeline.get_ready), Overload()
         self._heard = self._heard_at = self._virtual = 0.0
-        self._silent = self._hurried = False
+        self._silent = False
         self._last: ForecastFrame | None = None
         self._saved = time.monotonic()
         self._stream = pipeline.settings.stream
@@ -153,8 +153,15 @@ class Service:
             refused=self._all_refused(),
             dropped=sum(sink.dropped for sink in self.sinks),
             rate=self.pipeline.rate,
-            hurried=self._hurried,
+            hurried=self._is_hurried(),
         )
+
+    def _is_hurried(self) -> bool:
+        """Return whether samples have arrived faster than they were measured since the service was started."""
+        if self._first is None:
+            return False
+        first, began = self._first
+        return is_hurried(self.pipeline.frames - first + 1, self.pipeline.period, self._virtual - began)
 
     def _all_refused(self) -> dict[str, int]:
         """Return how many messages the source and the service refused, by kind."""
@@ -303,8 +310,6 @@ class Service:
             self._learn(limit)
         else:
             self.unlearnt += 1
-            first, began = self._first or (number, frame.received)
-            self._hurried = is_hurried(number - first + 1, self.pipeline.period, frame.received - began)
             self.metrics.count("samples_unlearnt", stream=self._stream)
         if self.session is not None:
             self.session.record_forecast(answer, number, limit, late=late, unsent=not send, unlearnt=not learnt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sqlite3
 import sys
@@ -17,7 +18,7 @@ from typer.main import get_command
 from quatcast import __version__
 from quatcast.basics import startup
 from quatcast.cli import bench, compare, forecast, live, plugins, recordings, report
-from quatcast.cli.terminal import Interrupted, prepare_streams, warn
+from quatcast.cli.terminal import AS_RECORDS, Interrupted, prepare_streams, warn
 
 app = typer.Typer(
     help="Forecast 3-D and 4-D signals sample by sample, and compare forecasting methods.",
@@ -85,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return the exit code. Warnings for users are one line each."""
+    AS_RECORDS.set(False)
     with warnings.catch_warnings():
         warnings.simplefilter("default", FutureWarning)
         warnings.showwarning = lambda message, *_, **__: warn(str(message))
@@ -184,5 +186,5 @@ def _os_message(error: OSError) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    warn(" ".join(message.split()))
+    warn(" ".join(message.split()), "error", logging.ERROR)
     return code

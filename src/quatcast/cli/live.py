@@ -11,7 +11,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from quatcast.cli.known_faults import SENTINEL, VALID, parse_sentinel, parse_valid
-from quatcast.cli.terminal import tell
+from quatcast.cli.terminal import AS_RECORDS, tell
 
 WORKER = "--worker"
 """Hidden option of processes that the supervisor starts: other errors than wrong settings have exit code 1."""
@@ -81,7 +81,9 @@ def run(
 
     from quatcast.live.logs import set_up
 
-    set_up(log)
+    is_worker = bool(context.find_root().params.get("worker"))
+    set_up(log, name if config is None else "", named=is_worker)
+    AS_RECORDS.set(log == "json" or is_worker)
     if config is not None:
         _supervise(config, source, log, context)
         return
@@ -107,15 +109,23 @@ def run(
         rotate=round(journal_size * 2**20),
         take_space=space is None,
     )
-    summary = asyncio.run(serve(plan, tell))
+    summary = asyncio.run(serve(plan, _tell_state))
     tell(
         f"{summary.frames} samples, {summary.forecasts} forecasts sent, {summary.holds} of them hold"
         + (f"; nothing learnt from {summary.unlearnt}, {_BUSY[summary.hurried]}" if summary.unlearnt else "")
         + (f"; {summary.dropped} dropped, because nobody took them" if summary.dropped else "")
-        + _counted(summary.counts, summary.refused)
+        + _counted(summary.counts, summary.refused),
+        kind="summary",
     )
     if summary.frames and not summary.rate:
-        tell("The rate could not be detected, which needs at least 8 samples over two seconds; give it by --rate.")
+        tell(
+            "The rate could not be detected, which needs at least 8 samples over two seconds; give it by --rate.",
+            kind="summary",
+        )
+
+
+def _tell_state(text: str) -> None:
+    tell(text, kind="state")
 
 
 def _counted(counts: dict[str, int], refused: dict[str, int]) -> str:
@@ -194,7 +204,7 @@ def replay(
 
         address = ViewAddress(port=port) if view else None
         plan = StreamPlan(settings, f"file:{quote(str(session))}?speed={speed:g}", tuple(to or ()), view=address)
-        summary = asyncio.run(serve(plan, tell))
+        summary = asyncio.run(serve(plan, _tell_state))
         tell(f"{summary.frames} samples, {summary.forecasts} forecasts sent")
         return
     result = replay_session(session)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Literal, Self
 
@@ -22,6 +24,9 @@ from quatcast.basics.escaping import one_line, printable
 
 EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""
+
+AS_RECORDS: ContextVar[bool] = ContextVar("AS_RECORDS", default=False)
+"""Whether messages are records of the log, so that they have its form: JSON, or the name of the stream in front."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -72,19 +77,29 @@ def say(text: str) -> None:
     Output(soft_wrap=True).print(Text(printable(text)))
 
 
-def tell(text: str) -> None:
-    """Print a line for people on standard error, because standard output may carry results.
+def tell(text: str, kind: str = "message", level: int = logging.INFO) -> None:
+    """Print a line for people on standard error, because standard output may carry results; or log it.
 
     Nothing happens if standard error is closed (`print` would take standard output instead) or cannot be written.
+
+    Parameters
+    ----------
+    text
+        The line.
+    kind, level
+        Kind and level of the record, if it is logged; a warning or an error that is printed names the program.
     """
-    if sys.stderr is not None:
+    if AS_RECORDS.get():
+        logging.getLogger("quatcast.live").log(level, "%s", printable(text), extra={"kind": kind})
+    elif sys.stderr is not None:
+        name = "quatcast: " if level >= logging.WARNING else ""
         with suppress(OSError):
-            print(printable(text), file=sys.stderr, flush=True)
+            print(name + printable(text), file=sys.stderr, flush=True)
 
 
-def warn(text: str) -> None:
-    """Print a line on standard error, as errors and warnings are printed."""
-    tell(f"quatcast: {one_line(text)}")
+def warn(text: str, kind: str = "warning", level: int = logging.WARNING) -> None:
+    """Print a warning or an error as one line on standard error."""
+    tell(one_line(text), kind, level)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:

@@ -94,6 +94,18 @@ def test_people_are_told_what_to_do_next(
     assert last.startswith("The rate could not be detected, which needs at least 8 samples over two seconds")
 
 
+def test_a_stream_without_a_usable_sample_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["live", "simulated:?speed=0&seconds=5", "--rate", "10"]
+    assert run([*words, "--valid", "5000:6000"]) == 0
+    (last,) = capfd.readouterr().err.splitlines()[-1:]
+    assert "no forecast was ever ok (" in last
+    assert last.endswith("; never seen: lower abdomen, upper abdomen, chest")
+    assert run([*words, "--valid", "chest=5000:6000"]) == 0
+    assert capfd.readouterr().err.splitlines()[-1].endswith("; never seen: chest")
+    assert run(["live", "simulated:?speed=0&seconds=60", "--rate", "10"]) == 0
+    assert capfd.readouterr().err.splitlines()[-1] == "600 samples, 600 forecasts sent, 0 of them hold"
+
+
 def test_session_from_beginning_to_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Record, continue, replay, export and report, each by its command."""
     session = tmp_path / "session"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -12,6 +12,9 @@ from typer.core import TyperGroup
 
 from quatcast.cli.known_faults import SENTINEL, VALID, parse_sentinel, parse_valid
 from quatcast.cli.terminal import AS_RECORDS, tell
+
+if TYPE_CHECKING:
+    from quatcast.live.totals import Summary
 
 WORKER = "--worker"
 """Hidden option of processes that the supervisor starts: other errors than wrong settings have exit code 1."""
@@ -114,7 +117,8 @@ def run(
         f"{summary.frames} samples, {summary.forecasts} forecasts sent, {summary.holds} of them hold"
         + (f"; nothing learnt from {summary.unlearnt}, {_BUSY[summary.hurried]}" if summary.unlearnt else "")
         + (f"; {summary.dropped} dropped, because nobody took them" if summary.dropped else "")
-        + _counted(summary.counts, summary.refused),
+        + _counted(summary.counts, summary.refused)
+        + _unusable(summary),
         kind="summary",
     )
     if summary.frames and not summary.rate:
@@ -133,6 +137,14 @@ def _counted(counts: dict[str, int], refused: dict[str, int]) -> str:
     shown = [f"{counts[kind]} {kind}" for kind in kinds if counts.get(kind)]
     shown += [f"{n} refused ({kind})" for kind, n in sorted(refused.items()) if n]
     return f"; {', '.join(shown)}" if shown else ""
+
+
+def _unusable(summary: Summary) -> str:
+    """Return what says that a stream was of no use: no forecast to act on, or channels without a single position."""
+    statuses = ", ".join(f"{n} {status}" for status, n in summary.statuses.items())
+    told = [f"no forecast was ever ok ({statuses})"] if summary.never_ok else []
+    told += [f"never seen: {', '.join(summary.unseen)}"] if summary.unseen else []
+    return "".join(f"; {words}" for words in told)
 
 
 def _horizons(text: str | None, act_latency: float) -> tuple[float, ...]:

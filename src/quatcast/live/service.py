@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
+from quatcast.live.checkpointing import CHECKPOINT, Checkpoints
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.grid import GridSample
@@ -30,7 +30,7 @@ from quatcast.live.session import Session
 from quatcast.live.shapes import expected, fitted
 from quatcast.live.silence import HOLD, Unusable, hold_after
 from quatcast.live.tasks import run_with_helpers
-from quatcast.live.totals import Counters, Summary
+from quatcast.live.totals import Counters, Seen, Summary
 from quatcast.live.transports.base import Sink, Source
 from quatcast.live.view.feed import ViewFeed
 
@@ -40,10 +40,6 @@ SILENT_PERIODS, SILENT = 3, 0.15
 """Periods and seconds without a sample, the longer of which means hold."""
 REPEATED = 0.5
 """Seconds after which a hold for silence is sent again, so that late receivers learn of it."""
-CHECKPOINT = 10.0
-"""Seconds between checkpoints."""
-AGAIN = 1.0
-"""Seconds after which a checkpoint that could not be written is tried again, if recovery is not possible without."""
 TENDED = 1.0
 """Seconds after which the journal is flushed, and counters are published, again."""
 
@@ -98,8 +94,9 @@ class Service:
         source.fit(pipeline.settings)
         self.pipeline, self.source, self.sinks = pipeline, source, sinks
         self.session, self.feed, self.metrics, self.turns = session, feed, metrics or Metrics(), turns
-        self.checkpoint_every = checkpoint
-        self.forecasts = self.holds = self.unlearnt = 0
+        self._checkpoints = Checkpoints(session, checkpoint)
+        self.unlearnt = 0
+        self._statuses, self._seen = Counter[str](), Seen()
         self._stopping = self._waiting = self._whole = False
         self._reader: asyncio.Task[None] | None = None
         self._coming: asyncio.Task[Frame | None] | None = None
@@ -109,7 +106,6 @@ class Service:
         self._heard = self._heard_at = self._virtual = 0.0
         self._silent = False
         self._last: ForecastFrame | None = None
-        self._saved = time.monotonic()
         self._stream = pipeline.settings.stream
         self._counters = Counters(self.metrics, self._stream)
         self._first: tuple[int, float] | None = None
@@ -146,14 +142,16 @@ class Service:
         """Return what has been done so far."""
         return Summary(
             frames=self.pipeline.frames,
-            forecasts=self.forecasts,
-            holds=self.holds,
+            forecasts=self._statuses.total(),
+            holds=self._statuses[HOLD],
             unlearnt=self.unlearnt,
             counts=self.pipeline.counts,
             refused=self._all_refused(),
             dropped=sum(sink.dropped for sink in self.sinks),
             rate=self.pipeline.rate,
             hurried=self._is_hurried(),
+            statuses=dict(self._statuses),
+            unseen=self._seen.others(self.pipeline.names),
         )
 
     def _is_hurried(self) -> bool:
@@ -180,7 +178,7 @@ class Service:
             self._labels.follow(recovery.last)
         if recovery.replayed:
             # The next recovery need not repeat this one.
-            self._saved = -math.inf
+            self._checkpoints.expire()
 
     async def _end(self) -> None:
         """Write the last checkpoint and close the session."""
@@ -221,7 +219,7 @@ class Service:
                 self._readiness.cancel()
                 await self._take(fit)
                 self._whole = True
-                self._checkpoint_if_due()
+                self._checkpoints.save_if_due(self.pipeline)
                 # Where streams share cores, an answer of another one may need the time.
                 if self.source.realtime and self.turns is None:
                     self._readiness.expect(self.pipeline.period, now() - fit.received)
@@ -293,6 +291,7 @@ class Service:
 
     async def _answer(self, sample: GridSample, frame: Frame, number: int, *, send: bool) -> None:
         """Forecast from a sample and send the forecast; then learn."""
+        self._seen.add(sample.values)
         forecast = self.pipeline.forecast(sample)
         answer = self.pipeline.to_frame(forecast, sample, self.now())
         late = False
@@ -349,8 +348,7 @@ class Service:
             sink.send(answer)
         if self.feed is not None:
             self.feed.publish(answer)
-        self.forecasts += 1
-        self.holds += answer.status == HOLD
+        self._statuses[answer.status] += 1
         self.metrics.count("forecasts", stream=self._stream, status=answer.status)
 
     async def _watch(self) -> None:
@@ -393,17 +391,6 @@ class Service:
                 self.tell("overload", news)
             dropped = sum(sink.dropped for sink in self.sinks)
             self._counters.publish(refused, self.source.unchecked, dropped, self.pipeline.counts)
-
-    def _checkpoint_if_due(self) -> None:
-        """Begin to write a checkpoint between two samples."""
-        session = self.session
-        if session is None or session.saving:
-            return
-        passed = time.monotonic() - self._saved
-        needed = session.journal.interrupted and not session.journal.failing
-        if passed >= self.checkpoint_every or (needed and (passed >= AGAIN or not session.failing)):
-            self._saved = time.monotonic()
-            session.begin_checkpoint(self.pipeline)
 
 
 async def _next_frame(frames: AsyncIterator[Frame]) -> Frame | None:

@@ -35,6 +35,10 @@ ERRORS = [
     (["live", SHORT, "--to", "stdin:"], "sink: expected a URL with one of"),
     (["live", SHORT, "--horizon", "soon"], "--horizon: expected seconds, several separated by commas, got 'soon'"),
     (["live", SHORT, "--horizon", "0"], "horizon: expected seconds, more than 0 and at most 60, got 0.0"),
+    (
+        ["live", SHORT, "--horizon", "0.3,0.5", "--act-latency", "0.2", "--input-age", "0.1"],
+        "--horizon: expected more than act_latency and input_age together, 0.3 s, got 0.3; every",
+    ),
     (["live", SHORT, "--rate", "0"], "rate: expected 0.1 to 10000 Hz, got 0.0"),
     (["live", SHORT, "--channels", "a,b"], "--channels: expected 3 names for as many channels, got 2"),
     (["live", SHORT, "--channels", "a,a,b"], "--channels: expected different names"),
@@ -88,6 +92,18 @@ def test_people_are_told_what_to_do_next(
     first, *_, last = capfd.readouterr().err.splitlines()
     assert first == "Waiting for samples from file:walk.csv; Ctrl-C ends"
     assert last.startswith("The rate could not be detected, which needs at least 8 samples over two seconds")
+
+
+def test_a_stream_without_a_usable_sample_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["live", "simulated:?speed=0&seconds=5", "--rate", "10"]
+    assert run([*words, "--valid", "5000:6000"]) == 0
+    (last,) = capfd.readouterr().err.splitlines()[-1:]
+    assert "no forecast was ever ok (" in last
+    assert last.endswith("; never seen: lower abdomen, upper abdomen, chest")
+    assert run([*words, "--valid", "chest=5000:6000"]) == 0
+    assert capfd.readouterr().err.splitlines()[-1].endswith("; never seen: chest")
+    assert run(["live", "simulated:?speed=0&seconds=60", "--rate", "10"]) == 0
+    assert capfd.readouterr().err.splitlines()[-1] == "600 samples, 600 forecasts sent, 0 of them hold"
 
 
 def test_session_from_beginning_to_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -221,7 +237,7 @@ def test_sigterm_ends_cleanly_with_a_checkpoint_and_systemd_is_told(tmp_path: Pa
     assert process.returncode == 0
     assert told >= {b"READY=1", b"WATCHDOG=1", b"STOPPING=1"}
     assert checkpoints(tmp_path / "s")[0][0] == 20
-    logged = [json.loads(line) for line in errors.splitlines() if line.startswith("{")]
+    logged = [json.loads(line) for line in errors.splitlines()]
     assert any(line["kind"] == "started" and line["stream"] == "stream" for line in logged if "kind" in line)
 
 

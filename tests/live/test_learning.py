@@ -57,7 +57,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     limits = cycle([2, None, 3, 2, 5, 2])
     monkeypatch.setattr(Pace, "observe", lambda self, took, period: setattr(self, "limit", next(limits)))
     monkeypatch.setattr(Service, "_is_behind", lambda self, frame: False)
-    monkeypatch.setattr(Service, "_is_late", lambda self, *made: False)
+    monkeypatch.setattr("quatcast.live.service.hold_if_late", lambda answer, act_latency: (answer, False))
     recorded = Session(tmp_path, SETTINGS, print)
     summary = asyncio.run(Service(Pipeline(SETTINGS, build), Quick(15), session=recorded).run())
     assert (summary.frames, summary.unlearnt) == (150, 0)
@@ -149,7 +149,7 @@ def test_a_stream_without_a_turn_learns_nothing_once_the_next_sample_has_come(mo
             return False
 
     monkeypatch.setattr(Service, "_is_behind", lambda self, frame: False)
-    monkeypatch.setattr(Service, "_is_late", lambda self, *made: False)
+    monkeypatch.setattr("quatcast.live.service.hold_if_late", lambda answer, act_latency: (answer, False))
     service = Service(Pipeline(SETTINGS, build), Quick(3), turns=Taken(-1, 1))
     summary = asyncio.run(asyncio.wait_for(service.run(), 20))
     assert summary.forecasts == summary.unlearnt == 30

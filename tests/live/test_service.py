@@ -5,7 +5,6 @@ import json
 import shutil
 import socket
 import time
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 from streams import POSITIONS, Given, Kept, build_cheap, frame
 
-from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.journal import read_journal
 from quatcast.live.messages import parse_forecast, sample_message, sample_text
@@ -154,43 +152,6 @@ def test_no_silence_where_time_is_made_up() -> None:
     assert all("no sample" not in one.reason for one in sent)
 
 
-def test_late_forecast_is_a_hold() -> None:
-    """Samples that come 0.8 s after they were measured cannot be forecast 0.5 s ahead in time."""
-    started = now()
-
-    def measured(i: int, delay: float) -> list[Any]:
-        due = started + 0.2 + i / 10 + delay
-        return [lambda: time.sleep(max(0.0, due - now())), frame(i)]
-
-    entries: list[Any] = [entry for i in range(4) for entry in measured(i, 0.0)]
-    entries += [entry for i in range(4, 8) for entry in measured(i, 0.8)]
-    _, sent = serve(Given(entries))
-    by_number = {one.sequence: one for one in sent if "no sample" not in one.reason}
-    assert all("late" not in by_number[i].reason for i in range(4))
-    for i in range(5, 8):
-        assert (by_number[i].status, by_number[i].reason[:8]) == ("hold", "late by ")
-        assert by_number[i].sent_time > by_number[i].target_time
-
-
-def test_latency_to_act_counts_as_lateness_and_sets_the_horizon() -> None:
-    settings = LiveSettings(stream="chest", horizon=(), rate=10.0, act_latency=0.25)
-    _, sent = serve(Given([frame(i) for i in range(60)], realtime=False), settings)
-    assert sent[-1].target_time - sent[-1].time == pytest.approx(0.3)  # 0.25 s and computing, in whole samples
-    hopeless = replace(SETTINGS, act_latency=0.6)
-    _, sent = serve(Given([frame(0), 0.05, frame(1)]), hopeless)
-    assert {one.status for one in sent} == {"hold"}
-
-
-def test_horizons_for_which_a_forecast_is_late_are_holds() -> None:
-    settings = LiveSettings(stream="chest", horizon=(5.0, 0.1, 10.0), rate=10.0, act_latency=0.2)
-    kept = Kept()
-    service = Service(Pipeline(settings), Given([frame(i) for i in range(3)]), [kept])
-    asyncio.run(service.run())
-    assert [(one.status, [point.status for point in one.path]) for one in kept.sent] == [
-        ("warming up", ["hold", "warming up"])
-    ] * 3
-
-
 def test_machine_that_cannot_keep_up_forecasts_instead_of_learning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +181,15 @@ def test_a_machine_that_is_busy_is_not_told_that_samples_come_too_fast(
     frames = [replace(frame(i), device_time=i / 10 + later * (i >= 20)) for i in range(40)]
     summary, _ = serve(Given(frames, realtime=False))
     assert (summary.unlearnt >= 40, summary.hurried) == (True, False)
+
+
+def test_a_burst_when_a_service_is_started_is_no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples that have waited while the session was recovered arrive at once; the others arrive in time."""
+    monkeypatch.setattr(Service, "_is_behind", lambda self, one: one.sequence < 10)
+    entries: list[Any] = [replace(frame(i), received=frame(max(i, 10)).received) for i in range(30)]
+    for frames in (entries[:12], entries):
+        summary, _ = serve(Given(frames, realtime=False))
+        assert (summary.unlearnt, summary.hurried) == (10, False)
 
 
 @pytest.mark.parametrize(
@@ -256,18 +226,6 @@ def test_refusals_of_the_source_and_of_the_service_are_added() -> None:
     source.refused = {"coordinates": 2, "line": 1}
     summary, _ = serve(source)
     assert summary.refused == {"coordinates": 3, "line": 1}
-
-
-def test_samples_that_have_waited_are_not_learnt_from() -> None:
-    class Old(Given):
-        async def frames(self) -> AsyncIterator[Frame]:
-            async for one in super().frames():
-                yield replace(one, received=one.received - 0.3)
-
-    summary, _ = serve(Old([frame(i) for i in range(5)]))
-    assert summary.unlearnt == 5
-    summary, _ = serve(Given([frame(i) for i in range(5)], realtime=False))
-    assert summary.unlearnt == 0
 
 
 def test_checkpoints_are_written_while_the_stream_goes_on(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_failed_checkpoint_is_tried_again_after_a_pause(
 ) -> None:
     """If lines of the journal were lost, one checkpoint per second is tried; otherwise the next when it is due."""
     pause = 0.4
-    monkeypatch.setattr("quatcast.live.service.AGAIN", pause)
+    monkeypatch.setattr("quatcast.live.checkpointing.AGAIN", pause)
     attempts: list[float] = []
 
     def fail(self: Session, snapshot: object, frames: int) -> OSError:
@@ -152,7 +152,7 @@ def test_failed_checkpoint_is_tried_again_after_a_pause(
     entries: list[Any] = [entry for i in range(1, 30) for entry in (frame(i, rate=20.0), 0.02)]
     running = service(Given(begin + entries, realtime=False), [], session=session, checkpoint=1000.0)
     if not lost:
-        running._saved -= 1000.0  # one is due now
+        running._checkpoints.expire()
     asyncio.run(running.run())
     while_running = attempts[:-1]  # without the one at the end
     assert session.journal.interrupted == lost

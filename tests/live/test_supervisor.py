@@ -32,8 +32,12 @@ SOURCE = {"source": "simulated:"}
         ({"streams": {"a": SOURCE}, "more": 1}, "and nothing else"),
         ({"streams": {"a": {}}}, "streams.a: expected a source"),
         ({"streams": {"a": {**SOURCE, "colour": 1}}}, "expected one of source, to, horizon"),
-        ({"streams": {"a": {**SOURCE, "rate": "10"}}}, "streams.a.rate: got '10'"),
-        ({"streams": {"a": {**SOURCE, "port": True}}}, "streams.a.port: got True"),
+        ({"streams": {"a": {**SOURCE, "rate": "10"}}}, "streams.a.rate: expected a number, got '10'"),
+        ({"streams": {"a": {**SOURCE, "port": True}}}, "streams.a.port: expected a whole number, got True"),
+        (
+            {"streams": {"a": {**SOURCE, "horizon": "0.5,1"}}},
+            "streams.a.horizon: expected a number or a list of numbers such as [0.5, 1], got '0.5,1'",
+        ),
         ({"streams": {"": SOURCE}}, "stream: expected printable text"),
         (
             {"streams": {"a": {**SOURCE, "record": "x"}, "b": {**SOURCE, "record": "x"}}},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import logging
 import re
 import sqlite3
 import sys
@@ -17,10 +17,9 @@ from typer.main import get_command
 
 from quatcast import __version__
 from quatcast.basics import startup
-from quatcast.basics.escaping import one_line, printable
 from quatcast.basics.messages import message_of
 from quatcast.cli import bench, compare, forecast, live, plugins, recordings, report
-from quatcast.cli.terminal import Interrupted
+from quatcast.cli.terminal import AS_RECORDS, Interrupted, prepare_streams, warn
 
 app = typer.Typer(
     help="Forecast 3-D and 4-D signals sample by sample, and compare forecasting methods.",
@@ -74,18 +73,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     In a process of the supervisor of live streams, an error other than wrong settings has exit code 1.
     """
     startup.end()
-    for stream in (sys.stdout, sys.stderr):
-        # A name or a sign that the encoding of the terminal does not have must not end the command.
-        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
-            stream.reconfigure(errors="replace")
+    prepare_streams()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return the exit code. Warnings for users are one line each."""
+    AS_RECORDS.set(False)
     with warnings.catch_warnings():
         warnings.simplefilter("default", FutureWarning)
-        warnings.showwarning = lambda message, *_, **__: print(f"quatcast: {one_line(str(message))}", file=sys.stderr)
+        warnings.showwarning = lambda message, *_, **__: warn(str(message))
         return _run(arguments)
 
 
@@ -168,5 +165,5 @@ def _advice(arguments: Sequence[str]) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"quatcast: {printable(' '.join(message.split()))}", file=sys.stderr)
+    warn(" ".join(message.split()), "error", logging.ERROR)
     return code

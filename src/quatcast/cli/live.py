@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
 from quatcast.cli.known_faults import SENTINEL, VALID, parse_sentinel, parse_valid
+from quatcast.cli.terminal import AS_RECORDS, tell
+
+if TYPE_CHECKING:
+    from quatcast.live.totals import Summary
 
 WORKER = "--worker"
 """Hidden option of processes that the supervisor starts: other errors than wrong settings have exit code 1."""
@@ -81,7 +84,9 @@ def run(
 
     from quatcast.live.logs import set_up
 
-    set_up(log)
+    is_worker = bool(context.find_root().params.get("worker"))
+    set_up(log, name if config is None else "", named=is_worker)
+    AS_RECORDS.set(log == "json" or is_worker)
     if config is not None:
         _supervise(config, source, log, context)
         return
@@ -107,20 +112,24 @@ def run(
         rotate=round(journal_size * 2**20),
         take_space=space is None,
     )
-    summary = asyncio.run(serve(plan, _tell))
-    _tell(
+    summary = asyncio.run(serve(plan, _tell_state))
+    tell(
         f"{summary.frames} samples, {summary.forecasts} forecasts sent, {summary.holds} of them hold"
         + (f"; nothing learnt from {summary.unlearnt}, {_BUSY[summary.hurried]}" if summary.unlearnt else "")
         + (f"; {summary.dropped} dropped, because nobody took them" if summary.dropped else "")
         + _counted(summary.counts, summary.refused)
+        + _unusable(summary),
+        kind="summary",
     )
     if summary.frames and not summary.rate:
-        _tell("The rate could not be detected, which needs at least 8 samples over two seconds; give it by --rate.")
+        tell(
+            "The rate could not be detected, which needs at least 8 samples over two seconds; give it by --rate.",
+            kind="summary",
+        )
 
 
-def _tell(text: str) -> None:
-    """Print for people on standard error, because standard output may carry forecasts."""
-    print(text, file=sys.stderr, flush=True)
+def _tell_state(text: str) -> None:
+    tell(text, kind="state")
 
 
 def _counted(counts: dict[str, int], refused: dict[str, int]) -> str:
@@ -128,6 +137,14 @@ def _counted(counts: dict[str, int], refused: dict[str, int]) -> str:
     shown = [f"{counts[kind]} {kind}" for kind in kinds if counts.get(kind)]
     shown += [f"{n} refused ({kind})" for kind, n in sorted(refused.items()) if n]
     return f"; {', '.join(shown)}" if shown else ""
+
+
+def _unusable(summary: Summary) -> str:
+    """Return what says that a stream was of no use: no forecast to act on, or channels without a single position."""
+    statuses = ", ".join(f"{n} {status}" for status, n in summary.statuses.items())
+    told = [f"no forecast was ever ok ({statuses})"] if summary.never_ok else []
+    told += [f"never seen: {', '.join(summary.unseen)}"] if summary.unseen else []
+    return "".join(f"; {words}" for words in told)
 
 
 def _horizons(text: str | None, act_latency: float) -> tuple[float, ...]:
@@ -199,8 +216,8 @@ def replay(
 
         address = ViewAddress(port=port) if view else None
         plan = StreamPlan(settings, f"file:{quote(str(session))}?speed={speed:g}", tuple(to or ()), view=address)
-        summary = asyncio.run(serve(plan, _tell))
-        _tell(f"{summary.frames} samples, {summary.forecasts} forecasts sent")
+        summary = asyncio.run(serve(plan, _tell_state))
+        tell(f"{summary.frames} samples, {summary.forecasts} forecasts sent")
         return
     result = replay_session(session)
     say(

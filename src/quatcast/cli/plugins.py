@@ -9,6 +9,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from traceback import extract_tb
 
+from quatcast.cli.terminal import warn
+
 GROUP = "quatcast.plugins"
 """Group of the entry points of installed plugins."""
 
@@ -39,7 +41,7 @@ def load_entry_points() -> None:
         try:
             point.load()
         except (Exception, SystemExit) as error:
-            print(f"quatcast: plugin {point.name}: skipped, cannot be imported ({_reason(error)})", file=sys.stderr)
+            warn(f"plugin {point.name}: skipped, cannot be imported ({_reason(error)})")
 
 
 def _import_file(path: Path) -> None:

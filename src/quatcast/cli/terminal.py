@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
+import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Literal, Self
 
@@ -20,6 +25,9 @@ from quatcast.basics.escaping import one_line, printable
 EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""
 
+AS_RECORDS: ContextVar[bool] = ContextVar("AS_RECORDS", default=False)
+"""Whether messages are records of the log, so that they have its form: JSON, or the name of the stream in front."""
+
 
 class Interrupted(Exception):  # noqa: N818
     """The user pressed Ctrl-C; the message says where finished work is stored."""
@@ -34,14 +42,64 @@ class Output(Console):
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
+class LossyText(io.TextIOWrapper):
+    """Standard error whose write errors are ignored: a full disk under a log must not end a command.
+
+    Logs, progress bars and the interpreter itself, when it exits, write to it as well as `tell`.
+    """
+
+    def write(self, text: str) -> int:
+        """Write text, unless it cannot be written."""
+        try:
+            return super().write(text)
+        except OSError:
+            return len(text)
+
+    def flush(self) -> None:
+        """Write what waits, unless it cannot be written."""
+        with suppress(OSError):
+            super().flush()
+
+
+def prepare_streams() -> None:
+    """Let neither a character that the encoding lacks nor a full disk under standard error end the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
+            stream.reconfigure(errors="replace")
+    # Not the stream of a program that has put its own in the place of standard error.
+    if type(old := sys.stderr) is io.TextIOWrapper:
+        encoding, errors, settings = old.encoding, old.errors, (old.line_buffering, old.write_through)
+        sys.stderr = LossyText(old.detach(), encoding, errors, None, *settings)
+
+
 def say(text: str) -> None:
     """Print a line of text without formatting."""
     Output(soft_wrap=True).print(Text(printable(text)))
 
 
-def warn(text: str) -> None:
-    """Print a line on standard error, as errors and warnings are printed."""
-    Output(soft_wrap=True, stderr=True).print(Text(f"quatcast: {one_line(text)}"))
+def tell(text: str, kind: str = "message", level: int = logging.INFO) -> None:
+    """Print a line for people on standard error, because standard output may carry results; or log it.
+
+    Nothing happens if standard error is closed (`print` would take standard output instead) or cannot be written.
+
+    Parameters
+    ----------
+    text
+        The line.
+    kind, level
+        Kind and level of the record, if it is logged; a warning or an error that is printed names the program.
+    """
+    if AS_RECORDS.get():
+        logging.getLogger("quatcast.live").log(level, "%s", printable(text), extra={"kind": kind})
+    elif sys.stderr is not None:
+        name = "quatcast: " if level >= logging.WARNING else ""
+        with suppress(OSError):
+            print(name + printable(text), file=sys.stderr, flush=True)
+
+
+def warn(text: str, kind: str = "warning", level: int = logging.WARNING) -> None:
+    """Print a warning or an error as one line on standard error."""
+    tell(one_line(text), kind, level)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:

@@ -6,7 +6,8 @@ pipeline that a program has made itself. The modules, in the order of a sample's
 - `frames`, `messages`, `fields`, `checksums`: what travels, and its form as text. `transports`: how it travels.
 - `shapes`, `labels`, `rate`, `clock`, `clock_choice`, `clock_speed`, `grid`: from irregular frames to one sample
   per period.
-- `pipeline`, `service`: from samples to forecasts. `learning`, `latency`, `silence`, `totals`, `tasks`: parts of them.
+- `pipeline`, `service`: from samples to forecasts. `learning`, `latency`, `lateness`, `silence`, `checkpointing`,
+  `totals`, `tasks`: parts of them.
 - `journal`, `records`, `session`: what is stored. `replay`, `summary`, `report`, `export`, `xdf`: what is made of it.
 - `run`, `supervisor`: one stream or several as processes. `settings`, `addresses`, `metrics`, `logs`, `systemd` and
   `view`: their options and their surroundings.

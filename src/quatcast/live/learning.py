@@ -25,6 +25,8 @@ TURNS_VARIABLE = "QUATCAST_LEARNING_TURNS"
 """Environment variable by which a supervisor tells its workers the descriptor and the number of turns."""
 HURRIED = 1.5
 """Ratio of the time span of samples to the time in which they arrived, above which they come faster than real time."""
+AHEAD = 2.0
+"""Seconds by which the former exceeds the latter at least: less is what has waited while a service was started."""
 
 
 class Pace:
@@ -134,5 +136,7 @@ def is_hurried(frames: int, period: float, seconds: float) -> bool:
     --------
     >>> is_hurried(600, period=0.1, seconds=2.0), is_hurried(600, period=0.1, seconds=59.9)
     (True, False)
+    >>> is_hurried(11, period=0.1, seconds=0.1)
+    False
     """
-    return (frames - 1) * period > HURRIED * seconds
+    return (frames - 1) * period > max(HURRIED * seconds, seconds + AHEAD)

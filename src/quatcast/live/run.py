@@ -13,12 +13,13 @@ from typing import Any
 
 from quatcast.engine.threads import one_thread
 from quatcast.live import systemd
+from quatcast.live.checkpointing import CHECKPOINT
 from quatcast.live.journal import ROTATE
 from quatcast.live.latency import only_young, quick_switches
 from quatcast.live.learning import Turns
 from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
-from quatcast.live.service import CHECKPOINT, Service
+from quatcast.live.service import Service
 from quatcast.live.session import Session
 from quatcast.live.settings import LiveSettings
 from quatcast.live.totals import Summary

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from typing import Any
 
+from quatcast.live.checkpointing import CHECKPOINT, Checkpoints
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.grid import GridSample
 from quatcast.live.labels import Labels
 from quatcast.live.latency import OVERDUE, Garbage, Readiness
+from quatcast.live.lateness import Overload, hold_if_late, is_behind
 from quatcast.live.learning import TURN, Pace, Turns, is_hurried
 from quatcast.live.metrics import Metrics
 from quatcast.live.pipeline import Pipeline
@@ -30,7 +30,7 @@ from quatcast.live.session import Session
 from quatcast.live.shapes import expected, fitted
 from quatcast.live.silence import HOLD, Unusable, hold_after
 from quatcast.live.tasks import run_with_helpers
-from quatcast.live.totals import Counters, Summary
+from quatcast.live.totals import Counters, Seen, Summary
 from quatcast.live.transports.base import Sink, Source
 from quatcast.live.view.feed import ViewFeed
 
@@ -40,13 +40,6 @@ SILENT_PERIODS, SILENT = 3, 0.15
 """Periods and seconds without a sample, the longer of which means hold."""
 REPEATED = 0.5
 """Seconds after which a hold for silence is sent again, so that late receivers learn of it."""
-BEHIND_PERIODS, BEHIND = 1, 0.01
-"""Periods and seconds that a sample may have waited, the longer of which counts; after a longer wait nothing is learnt
-from it, so that the service catches up instead of falling further behind."""
-CHECKPOINT = 10.0
-"""Seconds between checkpoints."""
-AGAIN = 1.0
-"""Seconds after which a checkpoint that could not be written is tried again, if recovery is not possible without."""
 TENDED = 1.0
 """Seconds after which the journal is flushed, and counters are published, again."""
 
@@ -101,18 +94,18 @@ class Service:
         source.fit(pipeline.settings)
         self.pipeline, self.source, self.sinks = pipeline, source, sinks
         self.session, self.feed, self.metrics, self.turns = session, feed, metrics or Metrics(), turns
-        self.checkpoint_every = checkpoint
-        self.forecasts = self.holds = self.unlearnt = 0
+        self._checkpoints = Checkpoints(session, checkpoint)
+        self.unlearnt = 0
+        self._statuses, self._seen = Counter[str](), Seen()
         self._stopping = self._waiting = self._whole = False
         self._reader: asyncio.Task[None] | None = None
         self._coming: asyncio.Task[Frame | None] | None = None
         self._pace, self._garbage, self._unusable = Pace(), Garbage(), Unusable()
         self._labels = Labels(pipeline.settings)
-        self._readiness = Readiness(pipeline.get_ready)
+        self._readiness, self._overload = Readiness(pipeline.get_ready), Overload()
         self._heard = self._heard_at = self._virtual = 0.0
-        self._silent = self._hurried = False
+        self._silent = False
         self._last: ForecastFrame | None = None
-        self._saved = time.monotonic()
         self._stream = pipeline.settings.stream
         self._counters = Counters(self.metrics, self._stream)
         self._first: tuple[int, float] | None = None
@@ -149,15 +142,24 @@ class Service:
         """Return what has been done so far."""
         return Summary(
             frames=self.pipeline.frames,
-            forecasts=self.forecasts,
-            holds=self.holds,
+            forecasts=self._statuses.total(),
+            holds=self._statuses[HOLD],
             unlearnt=self.unlearnt,
             counts=self.pipeline.counts,
             refused=self._all_refused(),
             dropped=sum(sink.dropped for sink in self.sinks),
             rate=self.pipeline.rate,
-            hurried=self._hurried,
+            hurried=self._is_hurried(),
+            statuses=dict(self._statuses),
+            unseen=self._seen.others(self.pipeline.names),
         )
+
+    def _is_hurried(self) -> bool:
+        """Return whether samples have arrived faster than they were measured since the service was started."""
+        if self._first is None:
+            return False
+        first, began = self._first
+        return is_hurried(self.pipeline.frames - first + 1, self.pipeline.period, self._virtual - began)
 
     def _all_refused(self) -> dict[str, int]:
         """Return how many messages the source and the service refused, by kind."""
@@ -176,7 +178,7 @@ class Service:
             self._labels.follow(recovery.last)
         if recovery.replayed:
             # The next recovery need not repeat this one.
-            self._saved = -math.inf
+            self._checkpoints.expire()
 
     async def _end(self) -> None:
         """Write the last checkpoint and close the session."""
@@ -217,7 +219,7 @@ class Service:
                 self._readiness.cancel()
                 await self._take(fit)
                 self._whole = True
-                self._checkpoint_if_due()
+                self._checkpoints.save_if_due(self.pipeline)
                 # Where streams share cores, an answer of another one may need the time.
                 if self.source.realtime and self.turns is None:
                     self._readiness.expect(self.pipeline.period, now() - fit.received)
@@ -289,11 +291,14 @@ class Service:
 
     async def _answer(self, sample: GridSample, frame: Frame, number: int, *, send: bool) -> None:
         """Forecast from a sample and send the forecast; then learn."""
+        self._seen.add(sample.values)
         forecast = self.pipeline.forecast(sample)
         answer = self.pipeline.to_frame(forecast, sample, self.now())
         late = False
         if send:
-            answer, late = self._hold_if_late(answer)
+            if self.source.realtime:
+                answer, late = hold_if_late(answer, self.pipeline.settings.act_latency)
+                self._overload.observe(late and self._is_behind(frame))
             self._send(answer)
             self._last = answer
             self.metrics.observe("latency", answer.sent_time - frame.received, stream=self._stream)
@@ -304,8 +309,6 @@ class Service:
             self._learn(limit)
         else:
             self.unlearnt += 1
-            first, began = self._first or (number, frame.received)
-            self._hurried = is_hurried(number - first + 1, self.pipeline.period, frame.received - began)
             self.metrics.count("samples_unlearnt", stream=self._stream)
         if self.session is not None:
             self.session.record_forecast(answer, number, limit, late=late, unsent=not send, unlearnt=not learnt)
@@ -334,35 +337,22 @@ class Service:
 
     def _is_behind(self, frame: Frame) -> bool:
         """Return whether samples wait because this machine is too slow or too busy."""
-        limit = max(BEHIND_PERIODS * self.pipeline.period, BEHIND)
-        return self.source.realtime and now() - frame.received > limit
+        return self.source.realtime and is_behind(frame, self.pipeline.period)
 
-    def _is_late(self, answer: ForecastFrame, target: float) -> bool:
-        """Return whether a forecast leaves too late to act on what it says of a time."""
-        return self.source.realtime and answer.sent_time + self.pipeline.settings.act_latency > target
-
-    def _hold_if_late(self, answer: ForecastFrame) -> tuple[ForecastFrame, bool]:
-        """Return a forecast, as hold at the horizons for which it is late, and whether it is late at the first one."""
-        late = self._is_late(answer, answer.target_time)
-        if late:
-            by = answer.sent_time + self.pipeline.settings.act_latency - answer.target_time
-            answer = replace(answer, status=HOLD, reason=f"late by {by:.3g} s")
-        if any(self._is_late(answer, one.target_time) for one in answer.path):
-            path = (replace(one, status=HOLD) if self._is_late(answer, one.target_time) else one for one in answer.path)
-            answer = replace(answer, path=tuple(path))
-        return answer, late
+    def _sample_waits(self) -> bool:
+        """Return whether a sample waits until the one before it has been answered."""
+        return self._coming is not None and self._coming.done()
 
     def _send(self, answer: ForecastFrame) -> None:
         for sink in self.sinks:
             sink.send(answer)
         if self.feed is not None:
             self.feed.publish(answer)
-        self.forecasts += 1
-        self.holds += answer.status == HOLD
+        self._statuses[answer.status] += 1
         self.metrics.count("forecasts", stream=self._stream, status=answer.status)
 
     async def _watch(self) -> None:
-        """Send hold while no samples come that can be used."""
+        """Send hold while no samples come that can be used, or while they wait because this machine is too slow."""
         repeated = 0.0
         while True:
             limit = max(SILENT_PERIODS * self.pipeline.period, SILENT)
@@ -370,14 +360,14 @@ class Service:
             if self._last is None or silent < limit:
                 await asyncio.sleep(max(0.005, limit - silent if self._last else SILENT))
                 continue
-            instead = self._unusable.instead(within=limit)
-            if not self._silent:
+            instead, busy = self._unusable.instead(within=limit), self._sample_waits()
+            if not busy and not self._silent:
                 self._silent, repeated = True, 0.0
                 self.tell("silence", f"no sample for {silent:.2g} s{instead and f' ({instead})'}: hold")
                 self.metrics.ready(False, instead or "no samples arrive")
             if now() - repeated >= REPEATED:
                 repeated = now()
-                self._send(hold_after(self._last, now(), silent, instead))
+                self._send(hold_after(self._last, now(), silent, instead, busy=busy))
             await asyncio.sleep(max(SILENT, self.pipeline.period))
 
     def _end_of_silence(self) -> None:
@@ -388,27 +378,19 @@ class Service:
             self.tell("silence", "samples arrive again")
 
     async def _tend(self) -> None:
-        """Flush the journal and publish counters once per second."""
+        """Flush the journal and publish counters once per second, and tell once that samples come too fast."""
         while True:
             await asyncio.sleep(TENDED)
+            refused = self._all_refused()
             self._garbage.collect_if_due(after=OVERDUE)
             if self.session is not None:
                 await self.session.tend()
                 self.metrics.gauge("journal_failing", self.session.journal.failing, stream=self._stream)
                 self.metrics.gauge("journal_lost_lines", self.session.journal.lost, stream=self._stream)
+            if self.pipeline.measured and (news := self._overload.news(refused.get("overflow", 0), self.pipeline.rate)):
+                self.tell("overload", news)
             dropped = sum(sink.dropped for sink in self.sinks)
-            self._counters.publish(self._all_refused(), self.source.unchecked, dropped, self.pipeline.counts)
-
-    def _checkpoint_if_due(self) -> None:
-        """Begin to write a checkpoint between two samples."""
-        session = self.session
-        if session is None or session.saving:
-            return
-        passed = time.monotonic() - self._saved
-        needed = session.journal.interrupted and not session.journal.failing
-        if passed >= self.checkpoint_every or (needed and (passed >= AGAIN or not session.failing)):
-            self._saved = time.monotonic()
-            session.begin_checkpoint(self.pipeline)
+            self._counters.publish(refused, self.source.unchecked, dropped, self.pipeline.counts)
 
 
 async def _next_frame(frames: AsyncIterator[Frame]) -> Frame | None:

@@ -32,8 +32,8 @@ class LiveSettings:
     stream
         Name of the stream.
     horizon
-        Seconds ahead, the first for the forecast itself and the others for its path. Empty: the input age, the time
-        of computing and `act_latency` together.
+        Seconds ahead, the first for the forecast itself, more than `act_latency` and `input_age` together, and the
+        others for its path. Empty: the input age, the time of computing and `act_latency` together.
     rate
         Sampling rate in Hz; None to detect it from the first seconds.
     names, unit
@@ -90,11 +90,22 @@ class LiveSettings:
         for name in ("act_latency", "input_age"):
             if not 0 <= (seconds := getattr(self, name)) <= LONGEST:
                 raise ValueError(f"{name}: expected seconds from 0 to {LONGEST:g}, got {seconds!r}")
+        self._check_reachable()
         if self.space not in SPACES:
             raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {self.space!r}")
         self._check_faults()
         if len(set(self.names)) != len(self.names):
             raise ValueError(f"names: expected different names, got {self.names}")
+
+    def _check_reachable(self) -> None:
+        """Refuse a horizon so short that every forecast would be late; single points of the path may be."""
+        needed = self.act_latency + self.input_age
+        if self.horizon and self.horizon[0] <= needed + 1e-9:  # 0.1 + 0.2 is not 0.3
+            raise ValueError(
+                f"horizon: expected more than act_latency and input_age together, {needed:g} s, got "
+                f"{self.horizon[0]:g}; every forecast would be late: give a longer one, or none, which then follows "
+                "from act_latency"
+            )
 
     def _check_faults(self) -> None:
         """Check sentinels and valid ranges as far as the channels are known."""

@@ -70,7 +70,9 @@ class Unusable:
         self._row, self._at, self._words = self._row + 1, now(), words
 
 
-def hold_after(last: ForecastFrame, moment: float, silent: float, instead: str = "") -> ForecastFrame:
+def hold_after(
+    last: ForecastFrame, moment: float, silent: float, instead: str = "", *, busy: bool = False
+) -> ForecastFrame:
     """Return a hold without positions.
 
     Parameters
@@ -83,7 +85,10 @@ def hold_after(last: ForecastFrame, moment: float, silent: float, instead: str =
         Seconds since the last sample.
     instead
         What arrives instead of samples that can be used; empty if nothing does.
+    busy
+        Whether samples arrive and wait, because this machine is too slow.
     """
+    reason = f"no sample for {math.floor(10 * silent) / 10:g} s" + (f": {instead}" if instead else "")
     nothing, channels = np.full(last.sample.shape, np.nan), len(last.filled)
     unknown, later = np.full(channels, np.nan), moment - last.time
     angles = None if last.angle_radius is None else unknown
@@ -94,7 +99,7 @@ def hold_after(last: ForecastFrame, moment: float, silent: float, instead: str =
         position=nothing,
         radius=unknown,
         status=HOLD,
-        reason=f"no sample for {math.floor(10 * silent) / 10:g} s" + (f": {instead}" if instead else ""),
+        reason="samples wait, because this machine is too slow" if busy else reason,
         filled=np.ones(channels, dtype=bool),
         sample=nothing,
         path=tuple(PathPoint(point.target_time + later, nothing, unknown, HOLD, angles) for point in last.path),

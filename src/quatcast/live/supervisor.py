@@ -30,26 +30,27 @@ WRONG_USAGE = 2
 """Exit code of a worker whose settings are wrong: starting it again would not help. Everything else may pass, such as a
 host name that cannot be resolved, a port in use or a file that is not there yet."""
 
-OPTIONS = {
-    "source": str,
-    "to": list,
-    "horizon": (int, float, list),
-    "act_latency": (int, float),
-    "input_age": (int, float),
-    "rate": (int, float),
-    "channels": list,
-    "unit": str,
-    "space": str,
-    "sentinel": (int, float, list),
-    "valid": (str, list),
-    "record": str,
-    "view": bool,
-    "host": str,
-    "port": int,
-    "checkpoint": (int, float),
-    "journal_size": (int, float),
+TEXT, NUMBER = ((str,), "text in quotation marks"), ((int, float), "a number")
+OPTIONS: dict[str, tuple[Any, str]] = {
+    "source": TEXT,
+    "to": ((list,), 'a list of URLs such as ["udp://127.0.0.1:5006"]'),
+    "horizon": ((int, float, list), "a number or a list of numbers such as [0.5, 1]"),
+    "act_latency": NUMBER,
+    "input_age": NUMBER,
+    "rate": NUMBER,
+    "channels": ((list,), 'a list of names such as ["chest", "couch"]'),
+    "unit": TEXT,
+    "space": TEXT,
+    "sentinel": ((int, float, list), "a number or a list such as [9999, [0, 0, 0]]"),
+    "valid": ((str, list), 'text such as "-500:500", or a list of such texts'),
+    "record": TEXT,
+    "view": ((bool,), "true or false"),
+    "host": TEXT,
+    "port": ((int,), "a whole number"),
+    "checkpoint": NUMBER,
+    "journal_size": NUMBER,
 }
-"""Keys of a stream in the file, and the types of their values."""
+"""Keys of a stream in the file, the types of their values, and these in words."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,11 @@ def parse_config(content: Mapping[str, Any], where: str) -> list[Worker]:
 
 def _words(where: str, name: str, key: str, value: Any) -> list[str]:
     """Return the words of one option."""
-    kinds = OPTIONS.get(key)
-    if kinds is None:
+    if key not in OPTIONS:
         raise ValueError(f"{where}, streams.{name}: expected one of {', '.join(OPTIONS)}, got {key!r}")
-    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):  # type: ignore[arg-type]
-        raise ValueError(f"{where}, streams.{name}.{key}: got {value!r}, which is of the wrong type")
+    kinds, words = OPTIONS[key]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise ValueError(f"{where}, streams.{name}.{key}: expected {words}, got {value!r}")
     if key == "record" and not value.strip():
         raise ValueError(f"{where}, streams.{name}.record: expected a folder, got {value!r}")
     option = "--" + key.replace("_", "-")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
+
+from quatcast.basics.typing import Bools, Floats
 from quatcast.live.metrics import Metrics
+from quatcast.safety.status import Status
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,10 @@ class Summary:
         Number of forecasts that sinks dropped.
     rate
         Sampling rate in Hz, also of a session that was continued; 0 if it could not be detected.
+    statuses
+        Number of sent forecasts by status.
+    unseen
+        Names of the channels that had coordinates in no sample on the grid.
 
     Examples
     --------
@@ -44,6 +52,38 @@ class Summary:
     dropped: int
     rate: float = 0.0
     hurried: bool = False
+    statuses: dict[str, int] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def never_ok(self) -> bool:
+        """Whether forecasts were sent, none of them with the status ok."""
+        return self.forecasts > 0 and not self.statuses.get(Status.OK.label)
+
+
+class Seen:
+    """Remembers which channels have had coordinates.
+
+    Examples
+    --------
+    >>> seen = Seen()
+    >>> for sample in ([[1.0], [np.nan], [np.nan]], [[np.nan], [np.nan], [2.0]]):
+    ...     seen.add(np.array(sample))
+    >>> seen.others(("lower", "upper", "chest"))
+    ('upper',)
+    """
+
+    def __init__(self) -> None:
+        self._seen: Bools = np.zeros(0, dtype=bool)
+
+    def add(self, sample: Floats) -> None:
+        """Take note of a sample (channels, coordinates), NaN where not seen; another number of channels begins anew."""
+        seen: Bools = np.asarray(np.isfinite(sample).all(axis=1))
+        self._seen = seen | self._seen if seen.shape == self._seen.shape else seen
+
+    def others(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of the channels that have not been seen; none before the first sample."""
+        return tuple(name for name, seen in zip(names, self._seen, strict=False) if not seen)
 
 
 class Counters:

@@ -47,12 +47,14 @@ class StdinSource(TextSource):
     Raises
     ------
     ValueError
-        If the speed is neither 0 nor 1.
+        If the speed is neither 0 nor 1, or standard input is to be read and is closed.
     """
 
     def __init__(self, stream: str, dimensions: int = 0, speed: float = 1.0, file: BinaryIO | None = None) -> None:
         if speed not in (0, 1):
             raise ValueError(f"stdin, speed: expected 0 or 1, got {speed:g}")
+        if file is None and sys.stdin is None:
+            raise ValueError("stdin: standard input is closed; redirect it from a pipe or a file")
         self.realtime, self._rate = speed == 1, 0.0
         self.refused: Counter[str] = Counter()
         self._given = file
@@ -151,9 +153,16 @@ class StdoutSink(Sink):
     ----------
     descriptor
         Where to write; standard output if nothing is given.
+
+    Raises
+    ------
+    ValueError
+        If standard output is to be written and is closed.
     """
 
     def __init__(self, descriptor: int | None = None) -> None:
+        if descriptor is None and sys.stdout is None:
+            raise ValueError("--to stdout: standard output is closed; redirect it to a pipe or a file")
         self.dropped = 0
         self._descriptor = sys.stdout.fileno() if descriptor is None else descriptor
         self._lines: deque[bytes] = deque()

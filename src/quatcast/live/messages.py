@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from quatcast.basics.typing import Floats
-from quatcast.data.headers import find_groups
 from quatcast.live.checksums import add_checksum, remove_checksum
 from quatcast.live.fields import (
     MAX_CHANNELS,
     MAX_DIMENSIONS,
-    MAX_NAME,
     check_time,
     fail,
     read_flags,
@@ -32,7 +28,6 @@ from quatcast.live.fields import (
     read_sequence,
     read_time,
     read_vector,
-    usable_names,
 )
 from quatcast.live.frames import ChecksumError, ForecastFrame, Frame, FrameError, PathPoint
 
@@ -301,15 +296,20 @@ def _encode(message: dict[str, Any], names: tuple[str, ...], unit: str) -> bytes
     return _ENCODER.encode(message).encode()
 
 
+def delimiter_of(text: str) -> str:
+    """Return what separates the cells of a line of numbers, or of its header: semicolons, tabs or commas."""
+    return next((mark for mark in ";\t" if mark in text), ",")
+
+
 def split_cells(text: str) -> list[str]:
-    """Split a line of numbers, or its header, at semicolons, tabs or commas.
+    """Split a line of numbers.
 
     Examples
     --------
     >>> split_cells("0,1; 2,5")
     ['0.1', '2.5']
     """
-    delimiter = next((mark for mark in ";\t" if mark in text), ",")
+    delimiter = delimiter_of(text)
     return [(cell if delimiter == "," else cell.replace(",", ".")).strip() for cell in text.split(delimiter)]
 
 
@@ -338,41 +338,3 @@ def _cell(column: int, cell: str) -> float:
     if math.isinf(number) or "_" in cell:
         fail(f"column {column}", "a finite number or an empty cell", cell)
     return number
-
-
-def header_names(cells: Sequence[str], dimensions: int) -> tuple[str, ...]:
-    """Return the names of the channels from a header such as `time,chest.x,chest.y,chest.z`; empty if there are none.
-
-    Examples
-    --------
-    >>> header_names(["time", "chest.x", "chest.y", "chest.z"], 3)
-    ('chest',)
-    """
-    columns = list(cells[1:]) if len(cells) % dimensions == 1 and dimensions > 1 else list(cells)
-    groups = [columns[at : at + dimensions] for at in range(0, len(columns), dimensions)]
-    names = []
-    for group in groups:
-        if dimensions == 7:  # tool.qw is a coordinate of tool
-            group = [re.sub(r"([._ ])q(?=[wxyz]$)", r"\1", column) for column in group]
-        prefixes = {column[:-2] if column[-2:-1] in "._ " else "" for column in group}
-        names.append(prefixes.pop() if len(prefixes) == 1 else "")
-    return usable_names(names)
-
-
-def header_is_ordered(cells: Sequence[str], dimensions: int) -> bool:
-    """Tell whether the coordinates that a header names are where lines of numbers have them.
-
-    Examples
-    --------
-    >>> header_is_ordered(["time", "x", "y", "z"], 3), header_is_ordered(["x", "y", "z", "time"], 3)
-    (True, False)
-    >>> header_is_ordered(["time", "x", "y", "z", "qx", "qy", "qz", "qw"], 7)
-    False
-    """
-    timed = dimensions > 1 and len(cells) % dimensions == 1
-    names = [cell if len(cell) <= MAX_NAME else "" for cell in cells]  # a long name of blanks would take seconds
-    for at in (group.at for group in find_groups(names) if dimensions >= 3):
-        start = 3 if dimensions == 7 and len(at) == 4 else 0
-        if at != tuple(range(at[0], at[0] + len(at))) or (at[0] - timed) % dimensions != start:
-            return False
-    return True

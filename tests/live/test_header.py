@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quatcast.data.recording import AXES
-from quatcast.live.header import header_is_ordered, header_names
+from quatcast.live.header import Header, header_is_ordered, header_names, read_header
 from quatcast.live.transports.lines import LineReader, LineRules
 
 
@@ -124,3 +124,74 @@ def test_text_below_a_header_is_counted() -> None:
     for line in (b"time,x,y,z", b"no signal", b"0.1,1,2,3", b"time,z,y,x", b"0.2,1,2,3"):
         reader.read(line, 0.0)
     assert reader.rules.refused == {"malformed": 2}
+
+
+@pytest.mark.parametrize(
+    ("header", "names", "unit"),
+    [
+        ("time,chest.x [mm],chest.y [mm],chest.z [mm]", ("chest",), "mm"),
+        ("t,chest_x_mm,chest_y_mm,chest_z_mm", ("chest",), "mm"),
+        ("x (cm);y (cm);z (cm)", (), "cm"),
+        ("t,a.x [m],a.y [m],a.z [m],b.x [mm],b.y [mm],b.z [mm]", ("a", "b"), ""),
+        ("time,chest.x,chest.y,chest.z", ("chest",), ""),
+        ("t,a.x [\u2067],a.y [\u2067],a.z [\u2067]", (), ""),
+    ],
+)
+def test_units_are_no_part_of_the_names(header: str, names: tuple[str, ...], unit: str) -> None:
+    reader = reader_of("position")
+    reader.read(header.encode(), 0.0)
+    frame = reader.read(b"0.1,1,2,3" + b",4,5,6" * (len(names) == 2), 0.0)
+    assert frame is not None
+    assert (frame.names, frame.unit) == (names, unit)
+
+
+def test_unit_of_poses_is_that_of_their_positions() -> None:
+    header = read_header("t,a.x [mm],a.y [mm],a.z [mm],a.qw,a.qx,a.qy,a.qz", 7)
+    assert header == Header(("a",), "mm", names_columns=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "seconds"),
+    [
+        ("t", "0.25", 0.25),
+        ("t [ms]", "250", 0.25),
+        ("timestamp_us", "250000", 0.25),
+        ("Milliseconds", "1763226000120", 1763226000.12),
+        ("time [ns]", "1763226000120000000", 1763226000.12),
+        ("elapsed [min]", "2", 120.0),
+        ("foo", "3", 3.0),
+    ],
+)
+def test_times_are_converted_to_seconds(name: str, sent: str, seconds: float) -> None:
+    reader = reader_of("position")
+    reader.read(f"{name},x,y,z".encode(), 0.0)
+    frame = reader.read(f"{sent},1,2,3".encode(), 0.0)
+    assert frame is not None
+    assert frame.device_time == pytest.approx(seconds, rel=1e-15)
+
+
+def test_time_of_json_is_in_seconds_whatever_a_header_says() -> None:
+    reader = reader_of("position")
+    reader.read(b"t [ms],x,y,z", 0.0)
+    frame = reader.read(b'{"v": 1, "type": "sample", "t": 5, "p": [[1, 2, 3]]}', 0.0)
+    assert frame is not None
+    assert frame.device_time == 5.0
+
+
+@pytest.mark.parametrize(
+    "name", ["frame", "quality", "Index", "Frame_No", "frameNumber", "frame#", "status", "beam_on"]
+)
+def test_first_column_that_is_no_time_is_refused(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    reader = reader_of("position")
+    for line in (f"{name},x,y,z", "1,5,6,7", "2,5,6,7"):
+        assert reader.read(line.encode(), 0.0) is None
+    assert reader.rules.refused == {"coordinates": 2}
+    assert f"got {name},x,y,z; send the time in its place, leave the column out, or send JSON" in caplog.messages[0]
+
+
+@pytest.mark.parametrize(("header", "dimensions"), [("time,x,y", 3), ("t,x", 1), ("time,x,y,z", 2)])
+def test_time_that_would_be_read_as_a_coordinate_is_refused(header: str, dimensions: int) -> None:
+    """Only the number of columns tells whether lines have a time."""
+    found = read_header(header, dimensions)
+    assert found is not None
+    assert f"coordinates per channel after the time, got {header}; give their number (?dimensions=2)" in found.fault

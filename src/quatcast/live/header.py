@@ -7,11 +7,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quatcast.data.headers import find_groups
+from quatcast.data.headers import NOT_COORDINATES, find_groups, last_word
 from quatcast.data.recording import AXES
 from quatcast.data.text import as_number
-from quatcast.live.fields import MAX_NAME, usable_names
+from quatcast.data.times import time_unit
+from quatcast.data.units import split_unit
+from quatcast.live.fields import MAX_NAME, is_name, usable_names
 from quatcast.live.messages import delimiter_of
+
+SHOWN = 80
+"""Largest number of characters of a header that an error shows."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,10 @@ class Header:
     ----------
     names
         Names of the channels; empty if there are none.
+    unit
+        Unit of the coordinates; empty if there is none, or more than one.
+    time_unit
+        Unit of the times in the first column.
     fault
         Why the lines below it cannot be read; empty if they can.
     names_columns
@@ -29,6 +38,8 @@ class Header:
     """
 
     names: tuple[str, ...] = ()
+    unit: str = ""
+    time_unit: str = "s"
     fault: str = ""
     names_columns: bool = False
 
@@ -40,8 +51,9 @@ def read_header(text: str, dimensions: int) -> Header | None:
 
     Examples
     --------
-    >>> read_header('#"time"\t"chest.x"\t"chest.y"\t"chest.z"', 3).names
-    ('chest',)
+    >>> header = read_header('#"time [ms]"\t"chest.x [mm]"\t"chest.y [mm]"\t"chest.z [mm]"', 3)
+    >>> header.names, header.unit, header.time_unit
+    (('chest',), 'mm', 'ms')
     >>> read_header("time,z,y,x", 3).fault
     'header: expected the time or nothing, then x, y, z per channel, got time,z,y,x; send the columns ...'
     >>> read_header("0.1,1,2,three", 3) is None
@@ -51,7 +63,13 @@ def read_header(text: str, dimensions: int) -> Header | None:
     if any(as_number(cell) is not None for cell in cells) or not any(map(str.isalpha, "".join(cells))):
         return None
     names = header_names(cells, dimensions)
-    return Header(names, _fault(cells, text.strip(), dimensions), bool(names) or bool(_groups(cells)))
+    return Header(
+        names=names,
+        unit=_unit(cells, dimensions),
+        time_unit=(_has_time(cells, dimensions) and time_unit(cells[0])) or "s",
+        fault=_fault(cells, text.strip()[:SHOWN], dimensions),
+        names_columns=bool(names) or bool(_groups(cells)),
+    )
 
 
 def _header_cells(text: str) -> list[str]:
@@ -66,13 +84,39 @@ def _header_cells(text: str) -> list[str]:
 
 def _fault(cells: Sequence[str], text: str, dimensions: int) -> str:
     """Return why lines below a header cannot be read, or an empty text if they can."""
-    if header_is_ordered(cells, dimensions):
-        return ""
-    order = ", ".join(AXES.get(dimensions, ("all coordinates",)))
-    return (
-        f"header: expected the time or nothing, then {order} per channel, got {text[:80]}; send the columns in "
-        "this order, or JSON"
-    )
+    if not header_is_ordered(cells, dimensions):
+        order = ", ".join(AXES.get(dimensions, ("all coordinates",)))
+        return (
+            f"header: expected the time or nothing, then {order} per channel, got {text}; send the columns in "
+            "this order, or JSON"
+        )
+    is_time = time_unit(cells[0]) is not None
+    if is_time and not _has_time(cells, dimensions) and len(cells) > 1:
+        return (
+            f"header: expected {dimensions} coordinates per channel after the time, got {text}; give their number "
+            "(?dimensions=2), or send JSON"
+        )
+    if _has_time(cells, dimensions) and not is_time and _is_no_time(cells[0]):
+        return (
+            f"header: expected the time in column 1, because there is one column more than the {dimensions} "
+            f"coordinates per channel, got {text}; send the time in its place, leave the column out, or send JSON"
+        )
+    return ""
+
+
+def _is_no_time(name: str) -> bool:
+    """Tell whether the name of a column says that it holds something else than times, such as numbers of frames."""
+    label = split_unit(name)[0].lower().replace("_", " ")
+    return label in NOT_COORDINATES or last_word(split_unit(name)[0]) in NOT_COORDINATES
+
+
+def _unit(cells: Sequence[str], dimensions: int) -> str:
+    """Return the unit of the positions that a header names; empty if it names none or several."""
+    columns = cells[_has_time(cells, dimensions) :]
+    # Of poses only the positions have a unit.
+    found = {split_unit(name)[1] for i, name in enumerate(columns) if dimensions != 7 or i % 7 < 3}
+    unit = found.pop() if len(found) == 1 else ""
+    return unit if is_name(unit) else ""
 
 
 def header_names(cells: Sequence[str], dimensions: int) -> tuple[str, ...]:
@@ -83,7 +127,7 @@ def header_names(cells: Sequence[str], dimensions: int) -> tuple[str, ...]:
     >>> header_names(["time", "chest.x", "chest.y", "chest.z"], 3)
     ('chest',)
     """
-    columns = list(cells[_has_time(cells, dimensions) :])
+    columns = [split_unit(name)[0] for name in cells[_has_time(cells, dimensions) :]]
     groups = [columns[at : at + dimensions] for at in range(0, len(columns), dimensions)]
     names = []
     for group in groups:

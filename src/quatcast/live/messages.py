@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from quatcast.basics.typing import Floats
+from quatcast.data.style import TIME_UNITS
 from quatcast.live.checksums import add_checksum, remove_checksum
 from quatcast.live.fields import (
     MAX_CHANNELS,
@@ -37,10 +38,10 @@ MAX_MESSAGE = 65536
 """Largest number of bytes of one message."""
 
 
-def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3) -> Frame:
+def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3, time_unit: str = "s") -> Frame:
     """Read a sample from a JSON object or from a line of numbers.
 
-    A line of numbers contains `dimensions` numbers per channel, preceded by the time in seconds or by nothing. An empty
+    A line of numbers contains `dimensions` numbers per channel, preceded by the time or by nothing. An empty
     cell or `nan` is a missing value. A checksum is optional and is checked if present; see `quatcast.live.checksums`.
 
     Parameters
@@ -53,6 +54,8 @@ def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3)
         Time of arrival on the clock of this machine.
     dimensions
         Coordinates per channel of lines of numbers, and of JSON messages in which every channel is null.
+    time_unit
+        Unit of the time of lines of numbers: "s", "ms", "us", "ns", "min" or "h". That of JSON messages is in seconds.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3)
     """
     text = _decode(line)
     if not text.startswith("{"):
-        return _parse_numbers(text, stream, received, dimensions)
+        return _parse_numbers(text, stream, received, dimensions, TIME_UNITS[time_unit])
     message = _parse_object(text, "sample")
     values = read_matrix(message, "p", dimensions)
     return Frame(
@@ -313,8 +316,8 @@ def split_cells(text: str) -> list[str]:
     return [(cell if delimiter == "," else cell.replace(",", ".")).strip() for cell in text.split(delimiter)]
 
 
-def _parse_numbers(text: str, stream: str, received: float, dimensions: int) -> Frame:
-    """Read a sample from a line of numbers."""
+def _parse_numbers(text: str, stream: str, received: float, dimensions: int, scale: float) -> Frame:
+    """Read a sample from a line of numbers whose time, multiplied by the scale, is in seconds."""
     if not 1 <= dimensions <= MAX_DIMENSIONS:
         raise ValueError(f"dimensions: expected 1 to {MAX_DIMENSIONS}, got {dimensions}")
     cells = split_cells(_check(text) if "*" in text else text)
@@ -325,7 +328,7 @@ def _parse_numbers(text: str, stream: str, received: float, dimensions: int) -> 
     if len(numbers) % dimensions != timed or len(numbers) == timed:
         expected = f"{dimensions} numbers per channel, after the time or without it"
         fail("message", expected, f"{len(numbers)} columns")
-    time = check_time("column 1", numbers[0]) if timed else None
+    time = check_time("column 1", numbers[0] * scale) if timed else None
     return Frame(stream, None, time, received, np.array(numbers[timed:]).reshape(-1, dimensions))
 
 

@@ -171,7 +171,7 @@ class LineReader:
             self.refuse("checksum", "expected a line with a checksum, because of check=required")
             return None
         try:
-            frame = parse_sample(text, "", received, self.rules.coordinates)
+            frame = parse_sample(text, "", received, self.rules.coordinates, self.header.time_unit)
         except ChecksumError as error:
             self.refuse("checksum", str(error))
             return None
@@ -190,7 +190,8 @@ class LineReader:
         if frame.device_time is None and not line.startswith(b"{"):
             self.rules.look_for_time(float(frame.values[0, 0]))
         names = frame.names or (self.header.names if len(self.header.names) == len(frame.values) else ())
-        return replace(frame, stream=frame.stream or self.rules.default, names=names)
+        unit = frame.unit or self.header.unit
+        return replace(frame, stream=frame.stream or self.rules.default, names=names, unit=unit)
 
     def refuse(self, kind: str, why: str) -> None:
         """Count a line that is refused, and say why for the first one of its kind."""

@@ -172,6 +172,19 @@ def test_lines_without_times_need_a_rate_if_they_are_not_real_time() -> None:
         open_source("stdin:?speed=2", "chest")
 
 
+@pytest.mark.parametrize("speed", [0, 1])
+def test_standard_input_of_which_every_line_is_refused_ends_with_an_error(
+    speed: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = b'{"v": 1, "type": "sample", "t": 1763226000120, "p": [[1, 2, 3]]}\n'
+    monkeypatch.setattr("sys.stdin", Piped(b"1,2,three\n" + line * 9))
+    assert run(["live", f"stdin:?speed={speed}"]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "stdin: expected samples, but 10 lines were refused; the first: column 3: expected" in last
+    monkeypatch.setattr("sys.stdin", Piped(b"time,x,y,z\n\n"))
+    assert run(["live", f"stdin:?speed={speed}"]) == 0  # nothing is refused
+
+
 def test_summary_says_that_samples_come_faster_than_their_times(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,6 +67,8 @@ class LineRules:
         The one stream that is taken: the one of the URL, or else the first that is named in a message.
     unchecked
         Number of samples that were taken without a checksum.
+    reason
+        Why the first line that was refused was.
     coordinates
         Coordinates per channel that are read.
 
@@ -84,6 +86,7 @@ class LineRules:
     check: bool = False
     stream: str = ""
     unchecked: int = 0
+    reason: str = field(default="", init=False)
     coordinates: int = field(default=USUAL, init=False)
     _firsts: list[float] = field(default_factory=list, init=False, repr=False)
 
@@ -196,6 +199,7 @@ class LineReader:
     def refuse(self, kind: str, why: str) -> None:
         """Count a line that is refused, and say why for the first one of its kind."""
         self.rules.refused[kind] += 1
+        self.rules.reason = self.rules.reason or one_line(why)
         if self.rules.refused[kind] == 1:
             log.warning("refused: %s; such messages are skipped and counted", one_line(why))
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import BinaryIO, Self
 from urllib.parse import SplitResult
 
+from quatcast.data.wording import counted
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
@@ -109,15 +110,24 @@ class StdinSource(TextSource):
         return True
 
     async def frames(self) -> AsyncIterator[Frame]:
-        """Yield the samples until the end of the input, without those that the session holds."""
-        rest = Continuation(self._last)
+        """Yield the samples until the end of the input, without those that the session holds.
+
+        Raises
+        ------
+        ValueError
+            If there are lines, but none of them is a sample, or the session was begun with others.
+        """
+        rest, number = Continuation(self._last), 0
         while (one := await self._queue.get()) is not None:
             self._room.release()
             if isinstance(one, Exception):
                 raise one
-            frame = one if self.realtime else self._dated(one)
+            frame, number = one if self.realtime else self._dated(one), number + 1
             if rest.is_new(frame, self._last is not None and _moment(frame) == _moment(self._last)):
                 yield frame
+        if self.refused and not number:
+            lines = counted(self.refused.total(), "line", "was", "were")
+            raise ValueError(f"stdin: expected samples, but {lines} refused; the first: {self._rules.reason}")
         rest.finish()
 
     def resume(self, last: Frame) -> None:

@@ -1,5 +1,7 @@
 """The device clock: simulated clocks with known offset and drift are the oracle."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -57,6 +59,44 @@ def test_rate_is_detected_from_jittered_times_with_losses(rate: float) -> None:
     times = np.arange(0, 3 * max(rate, 4)) / rate + rng.normal(0, 0.02 / rate, int(np.ceil(3 * max(rate, 4))))
     kept = times[rng.random(len(times)) > 0.1]
     assert detect_rate(rng.permutation(kept)) == pytest.approx(rate, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("rate", "jitter", "lost", "wrong"),
+    [
+        (10.0, 0.25, 0.0, 0.01),
+        (10.0, 0.3, 0.0, 0.02),
+        (10.0, 0.4, 0.0, 0.05),
+        (10.0, 0.25, 0.05, 0.02),
+        (10.0, 0.3, 0.05, 0.05),
+        (10.0, 0.25, 0.2, 0.2),
+        (60.0, 0.4, 0.05, 0.02),
+    ],
+)
+def test_rate_is_detected_from_times_with_large_jitter(rate: float, jitter: float, lost: float, wrong: float) -> None:
+    """Steps of 1.5 periods occur without a loss; counted as two, they gave 10.4 Hz instead of 10 Hz."""
+    rng = np.random.default_rng(round(100 * jitter))
+    errors = []
+    for _ in range(200):
+        count = int(2.1 * rate)
+        times = (1e9 + np.arange(count) + rng.uniform(-jitter, jitter, count)) / rate
+        errors.append(abs(detect_rate(times[rng.random(count) >= lost]) / rate - 1.0))
+    assert np.mean(np.array(errors) > 0.03) <= wrong
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", range(40))
+def test_detection_ends_whatever_the_times_are(seed: int) -> None:
+    """With steps of 1e17 periods one period more or less is lost by rounding."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 400))
+    for times in (
+        rng.uniform(-1e11, 1e11, count),
+        np.minimum(np.cumsum(rng.lognormal(0.0, rng.uniform(0.1, 20.0), count)), 1e11),
+        np.append(np.arange(count) / 100, rng.uniform(0.0, 1e11)),
+    ):
+        with suppress(ValueError):  # hopeless
+            assert 0.2 <= detect_rate(times) <= 2000.0
 
 
 def test_round_rates_are_exact() -> None:

@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from network import made_forecast, same
 
-from quatcast.data.recording import AXES
 from quatcast.live.frames import Frame, FrameError, PathPoint
 from quatcast.live.messages import (
     MAX_MESSAGE,
     forecast_message,
-    header_is_ordered,
-    header_names,
     parse_forecast,
     parse_sample,
     sample_message,
@@ -146,7 +143,10 @@ def test_mutated_messages_raise_frame_errors_only(at: int, put: bytes, cut: int)
         ({"p": [5]}, r"p\[0\]: expected a list of coordinates or null"),
         ({"p": [[0] * 17]}, "p: expected 1 to 16 coordinates"),
         ({"p": [[1, 2, 3]] * 257}, "p: expected a list of 1 to 256 channels"),
-        ({"t": 1763226000120.0}, "t: expected a time in seconds"),
+        ({"t": 1763226000120.0}, "t: expected a time in seconds, .* in milliseconds since 1970: divide by 1000$"),
+        ({"t": 1763226000120345.0}, "t: expected a time in seconds, .* in microseconds since 1970: divide by 1000000$"),
+        ({"t": 1763226000120345000}, "in nanoseconds since 1970: divide by 1000000000$"),
+        ({"t": -1e12}, r"t: expected a time in seconds, got -1000000000000\.0$"),
         ({"t": "now"}, "t: expected numbers"),
         ({"seq": -1}, "seq: expected an integer"),
         ({"seq": 1.0}, "seq: expected an integer"),
@@ -208,54 +208,6 @@ def test_lines_of_numbers_survive(values: np.ndarray, time: float) -> None:
     frame = parse_sample(line.encode(), "s", 0.0)
     np.testing.assert_array_equal(frame.values, values)
     assert frame.device_time == time
-
-
-def test_header_names() -> None:
-    assert header_names(["t", "a.x", "a.y", "a.z", "b_x", "b_y", "b_z"], 3) == ("a", "b")
-    assert header_names(["t", "a.x", "b.y", "a.z"], 3) == ()
-    assert header_names(["t", *(f"{n}.{axis}" for n in "ab" for axis in AXES[7])], 7) == ("a", "b")
-    assert header_names(["t", "a.x", "a.y", "a.z", "a.x", "a.y", "a.z"], 3) == ()
-
-
-@pytest.mark.parametrize(
-    ("header", "dimensions", "is_ordered"),
-    [
-        ("time,x,y,z", 3, True),
-        ("x (mm),y (mm),z (mm)", 3, True),
-        ("t,a.x,a.y,a.z,b.x,b.y,b.z", 3, True),
-        ("time,SI,LR,AP", 3, True),
-        ("time,foo,bar,baz", 3, True),
-        ("y,x,z", 1, True),
-        ("time,x,y", 2, True),
-        ("t,qw,qx,qy,qz", 4, True),
-        ("t,a.x,a.y,a.z,a.qw,a.qx,a.qy,a.qz,b.x,b.y,b.z,b.qw,b.qx,b.qy,b.qz", 7, True),
-        ("time,p_z,p_x,p_y", 3, False),
-        ("x,y,z,time", 3, False),
-        ("frame,time,x,y,z,quality", 3, False),
-        ("t,a.x,b.x,a.y,b.y,a.z,b.z", 3, False),
-        ("qw,qx,qy,qz", 3, False),
-        ("t,qx,qy,qz,qw", 4, False),
-        ("t,x,y,z,qx,qy,qz,qw", 7, False),
-        ("t,qw,qx,qy,qz,x,y,z", 7, False),
-    ],
-)
-def test_headers_with_another_order(header: str, dimensions: int, is_ordered: bool) -> None:
-    assert header_is_ordered(header.split(","), dimensions) == is_ordered
-
-
-def test_lines_below_a_header_with_another_order_are_refused() -> None:
-    """They were read as if their order were the usual one, so that z was x, and the scalar part a vector part."""
-    reader = LineReader(LineRules("chest"))
-    reader.rules.fit("orientation")
-    assert reader.read(b"\xef\xbb\xbftime;qx;qy;qz;qw", 0.0) is None
-    assert reader.read(b"0.1;0;0;0;1", 0.0) is None
-    assert reader.rules.refused == {"coordinates": 1}
-    assert reader.read(b'{"v": 1, "type": "sample", "p": [[1, 0, 0, 0]]}', 0.0) is not None
-    assert reader.read(b"time;qw;qx;qy;qz", 0.0) is None  # the sender was corrected
-    frame = reader.read(b"0.2;1;0;0;0", 0.0)
-    assert frame is not None
-    assert frame.values.tolist() == [[1.0, 0.0, 0.0, 0.0]]
-    assert reader.rules.refused == {"coordinates": 1}
 
 
 def test_the_first_refused_line_of_each_kind_is_explained(caplog: pytest.LogCaptureFixture) -> None:

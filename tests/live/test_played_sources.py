@@ -172,6 +172,19 @@ def test_lines_without_times_need_a_rate_if_they_are_not_real_time() -> None:
         open_source("stdin:?speed=2", "chest")
 
 
+@pytest.mark.parametrize("speed", [0, 1])
+def test_standard_input_of_which_every_line_is_refused_ends_with_an_error(
+    speed: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = b'{"v": 1, "type": "sample", "t": 1763226000120, "p": [[1, 2, 3]]}\n'
+    monkeypatch.setattr("sys.stdin", Piped(b"1,2,three\n" + line * 9))
+    assert run(["live", f"stdin:?speed={speed}"]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "stdin: expected samples, but 10 lines were refused; the first: column 3: expected" in last
+    monkeypatch.setattr("sys.stdin", Piped(b"time,x,y,z\n\n"))
+    assert run(["live", f"stdin:?speed={speed}"]) == 0  # nothing is refused
+
+
 def test_summary_says_that_samples_come_faster_than_their_times(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -301,6 +314,61 @@ def test_session_is_not_continued_with_another_recording(
     *_, last = capsys.readouterr().err.splitlines()
     assert f"does not hold the last sample of the session (at {EPOCH + 19 / 200 + 0.004:.6f} s)" in last
     assert len(list(read_frames(read_journal(tmp_path / "session")))) == 20
+
+
+def nothing_new(caplog: pytest.LogCaptureFixture) -> bool:
+    return caplog.messages == ["the session already holds all of this recording"]
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+@pytest.mark.parametrize("speed", [0, 1])
+def test_session_is_not_continued_with_other_values_at_the_same_place(
+    tmp_path: Path, speed: int, numbered: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two recordings of the same rate have the same numbers and often the same times."""
+    url = f"file:{record(tmp_path / 'walk.jsonl', timed=True, numbered=numbered)}?speed={speed}"
+    last = play(open_source(url, "chest"))[-1]
+    for other in (last.values + 1e-9, np.full_like(last.values, np.nan), last.values[:1], last.values[:, :2]):
+        source = open_source(url, "chest")
+        source.resume(replace(last, values=other))
+        with pytest.raises(ValueError, match=r"does not hold the last sample .*; its sample there has other values"):
+            play(source)
+    assert not nothing_new(caplog)
+    source = open_source(url, "chest")
+    source.resume(last)
+    assert play(source) == []
+    assert nothing_new(caplog)
+
+
+def test_missing_values_continue_a_recording(tmp_path: Path) -> None:
+    path = tmp_path / "walk.csv"
+    path.write_text("time,x,y,z\n" + "".join(f"{i / 10},{i},,{i % 3}\n" for i in range(20)))
+    frames = play(open_source(f"file:{path}?speed=0", "chest"))
+    source = open_source(f"file:{path}?speed=0", "chest")
+    source.resume(frames[11])
+    assert len(play(source)) == 8
+
+
+def test_standard_input_is_not_continued_with_other_values(caplog: pytest.LogCaptureFixture) -> None:
+    def source(content: bytes) -> StdinSource:
+        return StdinSource("chest", speed=0, file=io.BytesIO(content))
+
+    last = play(source(LINES))[-1]
+    other = source(LINES.replace(b",1,", b",1.5,"))
+    other.resume(last)
+    with pytest.raises(
+        ValueError, match=r"\(at 5\.900000 s\).*; its sample there has other values; give the recording"
+    ):
+        play(other)
+    same = source(LINES)
+    same.resume(last)
+    assert play(same) == []
+    assert nothing_new(caplog)
+
+
+def test_empty_input_of_a_new_session_is_no_recording_that_it_holds(caplog: pytest.LogCaptureFixture) -> None:
+    assert play(StdinSource("chest", speed=0, file=io.BytesIO())) == []
+    assert caplog.messages == []
 
 
 def test_forecasts_for_which_nobody_reads_are_counted_one_by_one() -> None:

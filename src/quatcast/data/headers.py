@@ -109,7 +109,7 @@ def _with_angles(groups: list[Group], labels: list[str]) -> Iterator[Group]:
     positions = {group.part for group in groups if len(group.at) == 3 and not group.secondary}
     for group in groups:
         stem = labels[group.at[0]][:-1]
-        is_letter = len(group.at) == 3 and stem[-1:] in set("rRqQ") and _last_word(stem) in ("r", "q")
+        is_letter = len(group.at) == 3 and stem[-1:] in set("rRqQ") and last_word(stem) in ("r", "q")
         beside = is_letter and stem[:-1].rstrip(SEPARATORS) in positions
         yield replace(group, orientation=True, secondary=True) if beside else group
 
@@ -153,7 +153,7 @@ def _by_last_letter(labels: list[str], free: list[int]) -> Iterator[Group]:
     parts = {i: (labels[i][:-1], labels[i][-1:]) for i in free}
     stems = {stem for stem, axis in parts.values() if axis.lower() == "w"}
     for i, (stem, axis) in parts.items():
-        if axis == "0" and stem not in stems and _last_word(stem) in ORIENTATION:
+        if axis == "0" and stem not in stems and last_word(stem) in ORIENTATION:
             parts[i] = stem, "w"
     yield from _by_axis(free, parts)
 
@@ -188,7 +188,7 @@ def _by_index(labels: list[str], free: list[int]) -> Iterator[Group]:
         if match := re.fullmatch(r"(?i)(.*?)[\s._\[-]?([0-3rwijk])\]?", labels[i]):
             stems.setdefault(match[1], {})[match[2].lower()] = i
     for stem, found in stems.items():
-        if _last_word(stem) in ORIENTATION and "".join(sorted(found)) in ("0123", "ijkr", "ijkw"):
+        if last_word(stem) in ORIENTATION and "".join(sorted(found)) in ("0123", "ijkr", "ijkw"):
             # The scalar part is the first of 0123, and the last of ijkr and ijkw.
             scalar = "0" if "0" in found else max(found)
             yield _group(stem, tuple(found[part] for part in sorted(found, key=lambda part: (part != scalar, part))))
@@ -205,7 +205,7 @@ def _by_triple(labels: list[str], free: list[int]) -> Iterator[Group]:
 
 def _group(stem: str, at: tuple[int, ...]) -> Group:
     name = _without_separator(stem)
-    word = _last_word(name)
+    word = last_word(name)
     if len(at) == 4:
         return Group(
             name, at, orientation=word in ORIENTATION or bool(_euroc(name, "q")), part=_part(name, ORIENTATION, "q")
@@ -224,8 +224,14 @@ def _without_separator(stem: str) -> str:
     return stem[1:].strip() if stem[:1] in SEPARATORS else stem
 
 
-def _last_word(name: str) -> str:
-    """Return the last word of a name in lower case: `hand.quat` and `handQuat` end with quat."""
+def last_word(name: str) -> str:
+    """Return the last word of a name in lower case.
+
+    Examples
+    --------
+    >>> last_word("hand.quat"), last_word("handQuat")
+    ('quat', 'quat')
+    """
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name.strip(SEPARATORS))
     return re.split(r"[\s._:/-]+", spaced)[-1].lower()
 
@@ -240,6 +246,6 @@ def _part(name: str, words: tuple[str, ...], letter: str) -> str:
     """Return a name without the word for position or orientation at its end."""
     if frames := _euroc(name, letter):
         return frames
-    if _last_word(name) not in words:
+    if last_word(name) not in words:
         return name
-    return name[: len(name) - len(_last_word(name))].rstrip(SEPARATORS)
+    return name[: len(name) - len(last_word(name))].rstrip(SEPARATORS)

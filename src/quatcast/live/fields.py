@@ -14,6 +14,8 @@ import numpy as np
 
 from quatcast.basics.escaping import one_line
 from quatcast.basics.typing import Bools, Floats
+from quatcast.data.style import TIME_UNITS
+from quatcast.data.times import UNIX
 from quatcast.live.frames import FrameError
 
 MAX_CHANNELS = 256
@@ -24,11 +26,13 @@ MAX_NAME = 64
 """Largest number of characters of the name of a stream or a channel, and of a unit."""
 MAX_TIME = 1e11
 """Largest time in seconds. Times in milliseconds are above it, and are refused."""
+SINCE_1970 = {"ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+"""Units of times since 1970 that senders give instead of seconds, and their names."""
 MAX_SEQUENCE = 2**63 - 1
 
 
-def fail(name: str, expected: str, got: object) -> NoReturn:
-    """Raise a `FrameError` that shows at most the beginning of a long value.
+def fail(name: str, expected: str, got: object, advice: str = "") -> NoReturn:
+    """Raise a `FrameError` that shows at most the beginning of a long value, and the advice after it.
 
     Examples
     --------
@@ -38,7 +42,7 @@ def fail(name: str, expected: str, got: object) -> NoReturn:
     quatcast.live.frames.FrameError: v: expected 1, got 2
     """
     shown = repr(got)
-    raise FrameError(f"{name}: expected {expected}, got {shown if len(shown) <= 80 else shown[:77] + '...'}")
+    raise FrameError(f"{name}: expected {expected}, got {shown if len(shown) <= 80 else shown[:77] + '...'}{advice}")
 
 
 def read_number(name: str, value: object) -> float:
@@ -62,10 +66,26 @@ def read_time(message: dict[str, Any], name: str) -> float:
 
 
 def check_time(name: str, time: float) -> float:
-    """Return a time, after checking that it can be one in seconds."""
+    """Return a time, after checking that it can be one in seconds.
+
+    Examples
+    --------
+    >>> check_time("t", 1763226000120.0)
+    Traceback (most recent call last):
+        ...
+    quatcast.live.frames.FrameError: t: expected a time in seconds, ...
+    """
     if not abs(time) <= MAX_TIME:
-        fail(name, "a time in seconds", time)
+        fail(name, "a time in seconds", time, _probable_unit(time))
     return time
+
+
+def _probable_unit(time: float) -> str:
+    """Return what to do with a time that counts smaller units since 1970; an empty text for other times."""
+    for unit, name in SINCE_1970.items():
+        if UNIX[0] <= time * TIME_UNITS[unit] <= UNIX[1]:
+            return f"; it is probably in {name} since 1970: divide by {1 / TIME_UNITS[unit]:.0f}"
+    return ""
 
 
 def read_sequence(message: dict[str, Any]) -> int | None:

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from quatcast.basics.typing import Floats
-from quatcast.data.headers import find_groups
+from quatcast.data.style import TIME_UNITS
 from quatcast.live.checksums import add_checksum, remove_checksum
 from quatcast.live.fields import (
     MAX_CHANNELS,
     MAX_DIMENSIONS,
-    MAX_NAME,
     check_time,
     fail,
     read_flags,
@@ -32,7 +29,6 @@ from quatcast.live.fields import (
     read_sequence,
     read_time,
     read_vector,
-    usable_names,
 )
 from quatcast.live.frames import ChecksumError, ForecastFrame, Frame, FrameError, PathPoint
 
@@ -42,10 +38,10 @@ MAX_MESSAGE = 65536
 """Largest number of bytes of one message."""
 
 
-def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3) -> Frame:
+def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3, time_unit: str = "s") -> Frame:
     """Read a sample from a JSON object or from a line of numbers.
 
-    A line of numbers contains `dimensions` numbers per channel, preceded by the time in seconds or by nothing. An empty
+    A line of numbers contains `dimensions` numbers per channel, preceded by the time or by nothing. An empty
     cell or `nan` is a missing value. A checksum is optional and is checked if present; see `quatcast.live.checksums`.
 
     Parameters
@@ -58,6 +54,8 @@ def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3)
         Time of arrival on the clock of this machine.
     dimensions
         Coordinates per channel of lines of numbers, and of JSON messages in which every channel is null.
+    time_unit
+        Unit of the time of lines of numbers: "s", "ms", "us", "ns", "min" or "h". That of JSON messages is in seconds.
 
     Raises
     ------
@@ -78,7 +76,7 @@ def parse_sample(line: bytes, stream: str, received: float, dimensions: int = 3)
     """
     text = _decode(line)
     if not text.startswith("{"):
-        return _parse_numbers(text, stream, received, dimensions)
+        return _parse_numbers(text, stream, received, dimensions, TIME_UNITS[time_unit])
     message = _parse_object(text, "sample")
     values = read_matrix(message, "p", dimensions)
     return Frame(
@@ -301,20 +299,25 @@ def _encode(message: dict[str, Any], names: tuple[str, ...], unit: str) -> bytes
     return _ENCODER.encode(message).encode()
 
 
+def delimiter_of(text: str) -> str:
+    """Return what separates the cells of a line of numbers, or of its header: semicolons, tabs or commas."""
+    return next((mark for mark in ";\t" if mark in text), ",")
+
+
 def split_cells(text: str) -> list[str]:
-    """Split a line of numbers, or its header, at semicolons, tabs or commas.
+    """Split a line of numbers.
 
     Examples
     --------
     >>> split_cells("0,1; 2,5")
     ['0.1', '2.5']
     """
-    delimiter = next((mark for mark in ";\t" if mark in text), ",")
+    delimiter = delimiter_of(text)
     return [(cell if delimiter == "," else cell.replace(",", ".")).strip() for cell in text.split(delimiter)]
 
 
-def _parse_numbers(text: str, stream: str, received: float, dimensions: int) -> Frame:
-    """Read a sample from a line of numbers."""
+def _parse_numbers(text: str, stream: str, received: float, dimensions: int, scale: float) -> Frame:
+    """Read a sample from a line of numbers whose time, multiplied by the scale, is in seconds."""
     if not 1 <= dimensions <= MAX_DIMENSIONS:
         raise ValueError(f"dimensions: expected 1 to {MAX_DIMENSIONS}, got {dimensions}")
     cells = split_cells(_check(text) if "*" in text else text)
@@ -324,7 +327,7 @@ def _parse_numbers(text: str, stream: str, received: float, dimensions: int) -> 
     timed = dimensions > 1 and len(numbers) % dimensions == 1
     if len(numbers) % dimensions != timed or len(numbers) == timed:
         fail("message", f"{dimensions} columns per channel, after the time or without it", len(numbers))
-    time = check_time("column 1", numbers[0]) if timed else None
+    time = check_time("column 1", numbers[0] * scale) if timed else None
     return Frame(stream, None, time, received, np.array(numbers[timed:]).reshape(-1, dimensions))
 
 
@@ -337,41 +340,3 @@ def _cell(column: int, cell: str) -> float:
     if math.isinf(number) or "_" in cell:
         fail(f"column {column}", "a finite number or an empty cell", cell)
     return number
-
-
-def header_names(cells: Sequence[str], dimensions: int) -> tuple[str, ...]:
-    """Return the names of the channels from a header such as `time,chest.x,chest.y,chest.z`; empty if there are none.
-
-    Examples
-    --------
-    >>> header_names(["time", "chest.x", "chest.y", "chest.z"], 3)
-    ('chest',)
-    """
-    columns = list(cells[1:]) if len(cells) % dimensions == 1 and dimensions > 1 else list(cells)
-    groups = [columns[at : at + dimensions] for at in range(0, len(columns), dimensions)]
-    names = []
-    for group in groups:
-        if dimensions == 7:  # tool.qw is a coordinate of tool
-            group = [re.sub(r"([._ ])q(?=[wxyz]$)", r"\1", column) for column in group]
-        prefixes = {column[:-2] if column[-2:-1] in "._ " else "" for column in group}
-        names.append(prefixes.pop() if len(prefixes) == 1 else "")
-    return usable_names(names)
-
-
-def header_is_ordered(cells: Sequence[str], dimensions: int) -> bool:
-    """Tell whether the coordinates that a header names are where lines of numbers have them.
-
-    Examples
-    --------
-    >>> header_is_ordered(["time", "x", "y", "z"], 3), header_is_ordered(["x", "y", "z", "time"], 3)
-    (True, False)
-    >>> header_is_ordered(["time", "x", "y", "z", "qx", "qy", "qz", "qw"], 7)
-    False
-    """
-    timed = dimensions > 1 and len(cells) % dimensions == 1
-    names = [cell if len(cell) <= MAX_NAME else "" for cell in cells]  # a long name of blanks would take seconds
-    for at in (group.at for group in find_groups(names) if dimensions >= 3):
-        start = 3 if dimensions == 7 and len(at) == 4 else 0
-        if at != tuple(range(at[0], at[0] + len(at))) or (at[0] - timed) % dimensions != start:
-            return False
-    return True

@@ -26,6 +26,7 @@ from quatcast.live.frames import Frame
 from quatcast.live.journal import Reading, journal_files, read_file, read_journal
 from quatcast.live.records import read_frames
 from quatcast.live.transports.base import Source, register_transport
+from quatcast.live.transports.continuation import Continuation
 from quatcast.live.transports.options import read_number
 
 SPACES = {
@@ -99,33 +100,27 @@ class PlayedSource(Source):
         ValueError
             If the recording does not hold the frame that was last taken.
         """
-        last = self._last
+        rest = Continuation(self._last)
         for place, frame in enumerate(self.recorded()):
             number = place if frame.sequence is None else frame.sequence
-            if last is None:
+            if rest.is_new(frame, self._is_last(frame, number)):
                 yield number, frame
-            elif _is_same(last, frame, number):
-                last = None
-            elif self.ordered and (last.sequence is None or number > last.sequence):
+            elif rest.missing and self._is_past(number):
                 break
-        if last is not None:
-            raise not_held(last)
+        rest.finish()
 
+    def _is_last(self, frame: Frame, number: int) -> bool:
+        """Tell whether a recorded frame has the number of the one that was last taken, or else its times."""
+        if self._last is None:
+            return False
+        if self._last.sequence is not None:
+            return number == self._last.sequence
+        return (frame.device_time, frame.received) == (self._last.device_time, self._last.received)
 
-def not_held(last: Frame) -> ValueError:
-    """Return the error for a recording without the frame after which a session would continue."""
-    name = f"at {last.received:.6f} s" if last.sequence is None else f"number {last.sequence}"
-    return ValueError(
-        f"source: the recording does not hold the last sample of the session ({name}), after which it would continue; "
-        "give the recording with which the session was begun, or another folder"
-    )
-
-
-def _is_same(last: Frame, frame: Frame, number: int) -> bool:
-    """Tell whether a recorded frame is the one that was last taken: by its number, or else by its times."""
-    if last.sequence is not None:
-        return number == last.sequence
-    return (frame.device_time, frame.received) == (last.device_time, last.received)
+    def _is_past(self, number: int) -> bool:
+        """Tell whether no later frame can be the one that was last taken."""
+        last = self._last
+        return self.ordered and last is not None and (last.sequence is None or number > last.sequence)
 
 
 class FileSource(PlayedSource):

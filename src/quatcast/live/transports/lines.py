@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from quatcast.basics.escaping import one_line
-from quatcast.data.recording import AXES
 from quatcast.live.checksums import remove_checksum
 from quatcast.live.frames import ChecksumError, Frame, FrameError
-from quatcast.live.messages import header_is_ordered, header_names, parse_sample, split_cells
+from quatcast.live.header import Header, read_header
+from quatcast.live.messages import parse_sample
 from quatcast.live.settings import LiveSettings
 from quatcast.live.shapes import allowed, expected
 from quatcast.live.transports.base import Source
@@ -67,6 +67,8 @@ class LineRules:
         The one stream that is taken: the one of the URL, or else the first that is named in a message.
     unchecked
         Number of samples that were taken without a checksum.
+    reason
+        Why the first line that was refused was.
     coordinates
         Coordinates per channel that are read.
 
@@ -84,6 +86,7 @@ class LineRules:
     check: bool = False
     stream: str = ""
     unchecked: int = 0
+    reason: str = field(default="", init=False)
     coordinates: int = field(default=USUAL, init=False)
     _firsts: list[float] = field(default_factory=list, init=False, repr=False)
 
@@ -142,8 +145,8 @@ class LineReader:
     ----------
     rules
         Which lines are taken.
-    names
-        Names of the channels from the header of lines of numbers.
+    header
+        What the header of the lines of numbers says; it is the last one before their first line.
 
     Examples
     --------
@@ -156,9 +159,9 @@ class LineReader:
     """
 
     rules: LineRules
-    names: tuple[str, ...] = ()
+    header: Header = field(default_factory=Header)
     _begun: bool = field(default=False, repr=False)
-    _disordered: str = field(default="", repr=False)
+    _headed: bool = field(default=False, repr=False)
 
     def read(self, line: bytes, received: float) -> Frame | None:
         """Return the frame of a line; None for a blank line, a header or a line that is refused."""
@@ -170,18 +173,18 @@ class LineReader:
         if content is None and self.rules.check:
             self.refuse("checksum", "expected a line with a checksum, because of check=required")
             return None
-        first, self._begun = not self._begun, True
         try:
-            frame = parse_sample(text, "", received, self.rules.coordinates)
+            frame = parse_sample(text, "", received, self.rules.coordinates, self.header.time_unit)
         except ChecksumError as error:
             self.refuse("checksum", str(error))
             return None
         except FrameError as error:
-            if not ((first or self._disordered) and self._read_header(text)):
+            if not self._read_header(text):
                 self.refuse("malformed", str(error))
             return None
-        if self._disordered and not line.startswith(b"{"):
-            self.refuse("coordinates", self._disordered)
+        self._begun = True
+        if self.header.fault and not line.startswith(b"{"):
+            self.refuse("coordinates", self.header.fault)
             return None
         if not self.rules.admit(frame.stream):
             self.refuse("stream", f"stream: expected {self.rules.stream!r}, got {frame.stream!r}")
@@ -189,33 +192,28 @@ class LineReader:
         self.rules.unchecked += content is None
         if frame.device_time is None and not line.startswith(b"{"):
             self.rules.look_for_time(float(frame.values[0, 0]))
-        names = frame.names or (self.names if len(self.names) == len(frame.values) else ())
-        return replace(frame, stream=frame.stream or self.rules.default, names=names)
+        names = frame.names or (self.header.names if len(self.header.names) == len(frame.values) else ())
+        unit = frame.unit or self.header.unit
+        return replace(frame, stream=frame.stream or self.rules.default, names=names, unit=unit)
 
     def refuse(self, kind: str, why: str) -> None:
         """Count a line that is refused, and say why for the first one of its kind."""
         self.rules.refused[kind] += 1
+        self.rules.reason = self.rules.reason or one_line(why)
         if self.rules.refused[kind] == 1:
             log.warning("refused: %s; such messages are skipped and counted", one_line(why))
 
     def _read_header(self, line: bytes) -> bool:
-        """Take the names of the channels from a header; return whether the line is one."""
-        text = line.decode(errors="replace").removeprefix("\ufeff")
-        cells = split_cells(text)
-        if (
-            text.lstrip().startswith("{")
-            or not all(cell[:1].isalpha() for cell in cells)
-            or not text.strip().isprintable()
-        ):
+        """Take over what a header says; return whether the line is one, and comes before the lines that it describes.
+
+        After a header that is at fault, the sender may send another one.
+        """
+        if self._begun and not self.header.fault:
             return False
-        self.names = header_names(cells, self.rules.coordinates)
-        self._disordered = ""
-        if not header_is_ordered(cells, self.rules.coordinates):
-            order = ", ".join(AXES.get(self.rules.coordinates, ("all coordinates",)))
-            self._disordered = (
-                f"header: expected the time or nothing, then {order} per channel, got {text[:80]}; send the columns in "
-                "this order, or JSON"
-            )
+        header = read_header(line.decode(errors="replace"), self.rules.coordinates)
+        if header is None or (self._headed and not header.names_columns):
+            return False
+        self.header, self._headed = header, True
         return True
 
 

@@ -17,12 +17,13 @@ from dataclasses import replace
 from typing import BinaryIO, Self
 from urllib.parse import SplitResult
 
+from quatcast.data.wording import counted
 from quatcast.live.clock import now
 from quatcast.live.frames import ForecastFrame, Frame
 from quatcast.live.messages import MAX_MESSAGE, forecast_message
 from quatcast.live.settings import LiveSettings
 from quatcast.live.transports.base import Sink, register_transport
-from quatcast.live.transports.files import not_held
+from quatcast.live.transports.continuation import Continuation
 from quatcast.live.transports.lines import LineReader, LineRules, TextSource
 from quatcast.live.transports.options import parse_options
 
@@ -111,18 +112,25 @@ class StdinSource(TextSource):
         return True
 
     async def frames(self) -> AsyncIterator[Frame]:
-        """Yield the samples until the end of the input."""
+        """Yield the samples until the end of the input, without those that the session holds.
+
+        Raises
+        ------
+        ValueError
+            If there are lines, but none of them is a sample, or the session was begun with others.
+        """
+        rest, number = Continuation(self._last), 0
         while (one := await self._queue.get()) is not None:
             self._room.release()
             if isinstance(one, Exception):
                 raise one
-            frame = one if self.realtime else self._dated(one)
-            if self._last is None:
+            frame, number = one if self.realtime else self._dated(one), number + 1
+            if rest.is_new(frame, self._last is not None and _moment(frame) == _moment(self._last)):
                 yield frame
-            elif _moment(frame) == _moment(self._last):
-                self._last = None
-        if self._last is not None:
-            raise not_held(self._last)
+        if self.refused and not number:
+            lines = counted(self.refused.total(), "line", "was", "were")
+            raise ValueError(f"stdin: expected samples, but {lines} refused; the first: {self._rules.reason}")
+        rest.finish()
 
     def resume(self, last: Frame) -> None:
         """Continue after a sample if the lines were measured earlier: they are those with which the session began."""

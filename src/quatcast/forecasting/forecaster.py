@@ -26,13 +26,13 @@ from quatcast.forecasting.contract import (
     Forecasts,
     Labels,
     OnlineForecaster,
-    as_recording,
     horizons_of,
     place,
 )
 from quatcast.forecasting.embedding import Embedding, ScaleBy, Target, as_delays
 from quatcast.forecasting.extrapolation import as_horizons
 from quatcast.forecasting.progress import counted
+from quatcast.forecasting.samples import as_recording
 from quatcast.forecasting.tracking import Collecting, Tracking
 from quatcast.forecasting.waiting import Waiting
 from quatcast.learners.base import Learner, StackedStep

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from quatcast.basics.annotations import check_positive
 from quatcast.basics.typing import Bools, Counts, Floats
 from quatcast.checkpoint import Checkpointable
-from quatcast.forecasting.contract import LARGEST, as_sample
+from quatcast.forecasting.contract import LARGEST
+from quatcast.forecasting.samples import as_sample
 from quatcast.safety.channels import check_range, check_sentinels, every, norm, some, usable
 from quatcast.safety.companions import Companions
 from quatcast.safety.first_samples import WARMUP, FirstSamples

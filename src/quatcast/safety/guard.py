@@ -20,9 +20,6 @@ from quatcast.forecasting.charts import Chart
 from quatcast.forecasting.contract import (
     LARGEST,
     OnlineForecaster,
-    as_observed,
-    as_recording,
-    as_sample,
     horizons_of,
     learn_with,
     mark_of,
@@ -33,6 +30,7 @@ from quatcast.forecasting.contract import (
     satisfies_contract,
 )
 from quatcast.forecasting.progress import counted
+from quatcast.forecasting.samples import as_observed, as_recording, as_sample
 from quatcast.forecasting.spaces import find_space
 from quatcast.safety.between import Between, Distances
 from quatcast.safety.channels import some

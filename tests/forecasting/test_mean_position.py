@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from quatcast import MeanPosition
+from quatcast import MeanPosition, recommended
+from quatcast.data import simulated
 from quatcast.testing import forecaster_checks, smooth_positions
 
 
@@ -39,6 +40,24 @@ def test_samples_that_were_not_observed_do_not_count():
             known = x[: t + 1][seen[: t + 1, channel], channel]
             expected = known.mean(axis=0) if len(known) else row[channel] + 1e3
             np.testing.assert_allclose(made[channel], expected)
+
+
+def test_it_waits_while_nothing_is_observed():
+    """A forecast that begins while no error is counted would get a weight that it has not earned."""
+    x, forecaster = smooth_positions(30), MeanPosition(1, first=5)
+    forecaster.begin(x.shape[1:])
+    observed = [not 3 <= t < 20 for t in range(30)]
+    made = [forecaster.forecast(row, np.full(2, seen)) for row, seen in zip(x, observed, strict=True)]
+    assert [bool(np.isfinite(one).all()) for one in made] == [t >= 21 for t in range(30)]
+
+
+def test_a_jump_in_the_first_seconds_does_not_spoil_what_follows():
+    """Nothing is learnt for 6 s after it, in which the mean position would have begun."""
+    x = simulated(seconds=15)[1].positions.copy()
+    x[80:] += [15.0, 5.0, 5.0]
+    made = recommended(horizon=0.2, rate=10.0).run(x).positions
+    errors = np.linalg.norm(made - x, axis=-1)[105:140]
+    assert np.sqrt(np.mean(errors**2)) < 1.5  # 2.5 mm with the mean position
 
 
 def test_all_horizons_have_the_same_forecast():

@@ -17,7 +17,7 @@ from quatcast.forecasting.velocity import MotionForecaster
 
 @dataclass
 class MeanState(ForecasterState):
-    """Running mean (channels, dimensions), of how many observed samples of each channel, and number of all samples."""
+    """Running mean (channels, dimensions), of how many observed samples of each channel, and of any channel."""
 
     mean: Floats
     observed: Counts
@@ -37,7 +37,7 @@ class MeanPosition(MotionForecaster):
     memory
         M, number of samples after which a sample counts 1/e.
     first
-        Number of samples up to the first forecast: the mean of a part of a period is not its mean.
+        Number of observed samples up to the first forecast: the mean of a part of a period is not its mean.
     horizons
         Several horizons to forecast, `horizon` the longest of them; by default that one alone.
 
@@ -64,7 +64,8 @@ class MeanPosition(MotionForecaster):
 
     def _take_in(self, sample: Floats, observed: Bools) -> None:
         state = self.state
-        state.samples += 1
+        # While nothing is learnt, the errors of a forecast that begins would not be noticed.
+        state.samples += int(observed.any())
         state.observed = state.observed + observed
         # A channel that has never been observed is where it is said to be.
         gain = np.where(state.observed == 0, 1.0, observed / np.clip(state.observed, 1, self.memory))

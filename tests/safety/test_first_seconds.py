@@ -126,6 +126,24 @@ def test_a_time_stamp_that_does_not_fit_is_reported(step, said):
     assert (made.status, made.reason) == (Status.OK, "")
 
 
+@pytest.mark.parametrize(("true", "said"), [(34, "34"), (45, "45"), (48.6, ""), (51.4, ""), (60, "60"), (90, "90")])
+def test_time_stamps_of_another_rate_are_reported(true, said):
+    """Each step fits for itself."""
+    forecaster = Guarded(DampedVelocity(5), rate=50.0)
+    made = [forecaster.update(row, time=7.0 + t / true).reason for t, row in enumerate(smooth_positions(150))]
+    expected = f"time stamps at {said} Hz instead of 50 Hz" if said else ""
+    assert made[-1] == expected
+    assert not any("time stamps" in reason for reason in made[:49])
+
+
+def test_jitter_and_gaps_are_no_other_rate():
+    times = np.arange(300) / 50 + np.random.default_rng(0).uniform(-0.004, 0.004, 300)
+    times[150:] += 3.0
+    forecaster = Guarded(DampedVelocity(5), rate=50.0)
+    made = [forecaster.update(row, time=t).reason for t, row in zip(times, smooth_positions(300), strict=True)]
+    assert not any("time stamps" in reason for reason in made)
+
+
 def test_a_time_stamp_before_the_last_one_is_reported():
     made = guarded().update(NEXT[0], time=109.9 - 4.9)
     assert made.reason == "sample 4.9 s before the last one instead of 0.1 s after it"

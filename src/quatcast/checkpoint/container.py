@@ -28,7 +28,7 @@ from quatcast.basics.typing import Array, Floats
 from quatcast.checkpoint.packing import pack_arrays, packed_size, unpack_arrays
 
 MAGIC = b"quatcast"
-VERSION = 16
+VERSION = 17
 _HEAD = struct.Struct("<8sIQII")
 """Magic word, format version, length of the outline, checksum of the outline, checksum of the arrays."""
 _ALONE = 1 << 16

@@ -45,11 +45,10 @@ from quatcast.safety.status import (
     GuardedForecasts,
     Judged,
     Path,
-    as_time,
     degraded,
     placed,
-    stray_time,
 )
+from quatcast.safety.time_stamps import TimeStamps
 from quatcast.safety.track import GuardState, Track
 
 PAUSE = 6.0
@@ -155,7 +154,7 @@ class Guarded(OnlineForecaster):
         ahead, warmup = horizons_of(self.forecaster), int(getattr(self.forecaster, "warmup", 0))
         tracks = [Track.begin(names, dimensions, self.rate, h, self.level, warmup) for h in ahead]
         between, points = Between.begin(ahead, len(names), self.level), Points.begin(ahead) if self._unit else None
-        self.state = GuardState(shape, chart, tracks, between, points, np.zeros(len(names)))
+        self.state = GuardState(shape, chart, tracks, between, points, np.zeros(len(names)), TimeStamps())
 
     def forecast(self, sample: Floats, observed: Bools | None = None, time: float | None = None) -> Forecast:
         """Check and take in the newest sample (channels, coordinates), NaN where missing, and forecast.
@@ -167,8 +166,8 @@ class Guarded(OnlineForecaster):
         observed
             (channels,): which channels were really seen; the others are missing whatever they hold.
         time
-            When the sample was measured, in seconds. It is compared with the sampling rate; the reason says so if it
-            does not fit.
+            When the sample was measured, in seconds. The reason says so if it does not fit the sampling rate, or if the
+            time stamps of the last samples have another one.
         """
         before = self._take_mark()
         with self._whole_or_undone(before):
@@ -186,7 +185,7 @@ class Guarded(OnlineForecaster):
         x = self.gate.without_known_faults(x, self.space)
         coordinates = self._space.to_coordinates(state.chart, x)
         gated = self.gate.judge(coordinates, state.aim)
-        judgement, last = state.tracks[0].judgement, state.time
+        judgement = state.tracks[0].judgement
         if "start" in gated.reasons and judgement.age <= self.gate.early:
             # All that was learnt so far may be a fault.
             self._begin_forecaster(state.chart, state.shape, judgement.names, gated.position.shape[1])
@@ -211,8 +210,7 @@ class Guarded(OnlineForecaster):
             for track, position, radius in zip(state.tracks, path, radii, strict=True)
         ]
         state.between.take(continued, path, gated.replaced)
-        state.time = as_time(time)
-        stray = stray_time(last, state.time, self.rate)
+        stray = state.stamps.take(time, self.rate)
         return self._answer(gated, origin, path, [degraded(one, stray) for one in judged] if stray else judged)
 
     @property

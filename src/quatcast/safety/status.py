@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -38,8 +36,6 @@ class Status(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
-STRAY = 0.5
-"""Difference of a time stamp from the expected one, in sampling intervals, beyond which it does not fit the rate."""
 UNIT_QUATERNIONS = {"orientation": slice(0, 4), "pose": slice(3, 7)}
 """Where the unit quaternions of a channel are, by space."""
 SEVERITY = (Status.OK, Status.DEGRADED, Status.WARMING_UP, Status.HOLD)
@@ -250,37 +246,3 @@ def degraded(judged: Judged, why: str) -> Judged:
     """Add a reason; a status that was ok becomes degraded."""
     radius, status, reason = judged
     return radius, Status.DEGRADED if status == Status.OK else status, "; ".join(filter(None, (reason, why)))
-
-
-def as_time(time: float | None) -> float:
-    """Check the time stamp of a sample in seconds; NaN if there is none.
-
-    Examples
-    --------
-    >>> as_time(4), as_time(None)
-    (4.0, nan)
-    """
-    if time is None:
-        return math.nan
-    try:
-        if isinstance(time, Real) and not isinstance(time, bool):
-            return float(time)
-    except OverflowError:  # a whole number that no float can hold
-        pass
-    raise ValueError(f"time: expected a number of seconds, or None, got {time!r}")
-
-
-def stray_time(before: float, now: float, rate: float) -> str:
-    """Compare the time stamps of two samples with the sampling rate, and return what is wrong; NaN is not known.
-
-    Examples
-    --------
-    >>> stray_time(4.0, 4.1, rate=10.0), stray_time(4.0, 4.5, rate=10.0)
-    ('', 'sample 0.5 s after the last one instead of 0.1 s')
-    """
-    step = (now - before) * rate
-    if math.isnan(step) or abs(step - 1.0) <= STRAY:
-        return ""
-    if step < 0:
-        return f"sample {before - now:.3g} s before the last one instead of {1 / rate:.3g} s after it"
-    return f"sample {now - before:.3g} s after the last one instead of {1 / rate:.3g} s"

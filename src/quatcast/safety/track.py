@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from quatcast.safety.judgement import Judgement
 from quatcast.safety.points import Points
 from quatcast.safety.status import Judged
 from quatcast.safety.steering import Target
+from quatcast.safety.time_stamps import TimeStamps
 
 FOLLOWED = 0.8
 """Share of a displacement that is followed if it was forecast within a gap, at the first target; then its powers."""
@@ -101,12 +101,12 @@ class GuardState(ForecasterState):
         The last forecasts as points of the space; None where coordinates are points.
     doubt
         (rows,), share of implausible samples in the last seconds.
+    stamps
+        The time stamps of the samples.
     pause
         Number of samples for which nothing is learnt.
     unlearnt
         Whether the forecaster has forecast and not learnt yet.
-    time
-        Time stamp of the newest sample, NaN if it had none.
     """
 
     chart: Chart
@@ -114,9 +114,9 @@ class GuardState(ForecasterState):
     between: Between
     points: Points | None
     doubt: Floats
+    stamps: TimeStamps
     pause: int = 0
     unlearnt: bool = False
-    time: float = math.nan
 
     def aim(self, lost: Counts) -> Target:
         """Return the expected positions of rows that were last observed `lost` samples before the newest one.

@@ -104,9 +104,8 @@ def score_members(signal: Signal, horizons: Sequence[float]) -> MemberScores:
     without = []
     for k in range(len(each)):
         rest = [Replayed(mixture, forecasts) for i, forecasts in enumerate(each) if i != k]
-        without.append(
-            run(Mixture(rest, memory=mixture.memory, shrinkage=mixture.shrinkage, farthest=mixture.farthest), x)[0]
-        )
+        settings = {**mixture.settings(), "members": rest}
+        without.append(run(Mixture(**settings), x)[0])
     return MemberScores(
         rmse(signal, made, ahead),
         tuple(rmse(signal, forecasts[:, 0], ahead) for forecasts in each),

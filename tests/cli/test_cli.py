@@ -259,7 +259,7 @@ def test_data_commands(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "available" in states["simulated"]
     assert "to be downloaded" in states["extmarker"]
     assert "to be copied by hand" in states["broad"]
-    assert "to be copied by hand" in states["tumours"]
+    assert "to be downloaded" in states["tumours"]
     assert run(["data", "simulate", "--out", "made", "--seconds", "20", "--dropouts", "0.1"]) == 0
     files = sorted(Path("made").iterdir())
     assert len(files) == 9

@@ -153,6 +153,28 @@ def test_tumours_are_read_from_both_formats(traces):
     assert len(find_source("tumours").load(data_dir=folder)) == 5
 
 
+def test_tumours_are_downloaded_once_and_checked(traces, server, tmp_path, monkeypatch):
+    folder, expected = traces
+    server.folder = folder
+    monkeypatch.setenv("QUATCAST_CACHE", str(tmp_path / "cache"))
+    names = [trace.file for trace in tumour_module.TRACES]
+    wrong = folder / names[2]
+    content = wrong.read_text()
+    for spoilt in (content.replace("0.25", "0.26"), "<html>moved</html>"):
+        wrong.write_text(spoilt)
+        with pytest.raises(ConnectionError, match=rf"{names[2]}: the received file does not contain the published num"):
+            tumours(base_url=server.url)
+        assert sorted(path.name for path in (tmp_path / "cache" / "tumours").iterdir()) == sorted(names[:2])
+    assert find_source("tumours").state == "to be downloaded"
+    wrong.write_text(content)
+    recordings = tumours(base_url=server.url)
+    np.testing.assert_array_equal(recordings[2].positions[:, 0], expected)
+    assert [server.asked[name] for name in names] == [1, 1, 3, 1, 1]
+    assert find_source("tumours").state == "available"
+    assert len(find_source("tumours").load()) == 5
+    assert server.asked.total() == 7
+
+
 def test_other_numbers_and_missing_files_are_named(traces):
     folder, _ = traces
     path = folder / tumour_module.TRACES[1].file

@@ -29,13 +29,16 @@ def list_() -> None:
 
 @app.command()
 def fetch() -> None:
-    """Download the ExtMarker recordings into the cache, and print their citation."""
+    """Download the ExtMarker recordings and the traces of tumours into the cache, and print their citations."""
     from quatcast.cli.terminal import say
-    from quatcast.data import CITATION
-    from quatcast.data.extmarker_files import cached
+    from quatcast.data import CITATION, TUMOUR_CITATION, extmarker_files, tumour_files
 
-    say(f"ExtMarker: {cached(progress=True)}")
-    say(f"Please cite: {CITATION}")
+    for name, fetch_all, citation in (
+        ("ExtMarker", extmarker_files.cached, CITATION),
+        ("Tumours", tumour_files.cached, TUMOUR_CITATION),
+    ):
+        say(f"{name}: {fetch_all(progress=True)}")
+        say(f"Please cite: {citation}")
 
 
 @app.command()

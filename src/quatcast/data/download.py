@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from errno import EACCES
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from quatcast.basics.logs import quiet
 
@@ -18,7 +19,7 @@ LEAST_BYTES = 10_000
 
 
 class DownloadError(ConnectionError):
-    """The server sends too much, or too slowly."""
+    """The server sends too much, too slowly, or something else."""
 
 
 def cache_folder() -> Path:
@@ -52,10 +53,11 @@ def is_complete(folder: Path, checksums: Mapping[str, str]) -> bool:
 
 
 def download(
-    checksums: Mapping[str, str],
+    checksums: Mapping[str, str | None],
     base_url: str,
     folder: Path,
     *,
+    is_published: Callable[[str, Path], bool] = lambda name, path: True,
     progress: bool = False,
     retries: int = 3,
     timeout: float = 30.0,
@@ -69,11 +71,14 @@ def download(
     Parameters
     ----------
     checksums
-        File name → sha256.
+        File name → sha256, None if it is not known.
     base_url
         Address to which the quoted file names are appended.
     folder
         Target folder, which is created if it does not exist.
+    is_published
+        Function that tells by its content whether a file with this name, which is at a path, is the published one, for
+        files whose checksum is not known.
     progress
         Show a progress bar with the remaining time on standard error.
     retries
@@ -103,7 +108,7 @@ def download(
     source = pooch.create(
         path=folder,
         base_url=base_url.rstrip("/") + "/",
-        registry={name: f"sha256:{checksum}" for name, checksum in checksums.items()},
+        registry={name: checksum and f"sha256:{checksum}" for name, checksum in checksums.items()},
         retry_if_failed=retries,
     )
     # One session for all files keeps the connection open, and always closes it; the downloader of pooch does not.
@@ -119,9 +124,14 @@ def download(
                     # This class is among those after which pooch tries again.
                     raise requests.ConnectionError(str(error)) from error
 
+        def get_published(url: str, output: str, _: object) -> None:
+            get(url, output, _)
+            if not is_published(unquote(url.rpartition("/")[2]), Path(output)):
+                raise DownloadError("the received file does not contain the published numbers")
+
         for name in _shown(checksums, progress):
             try:
-                source.fetch(name, downloader=get)
+                source.fetch(name, downloader=get_published)
             except PermissionError as error:  # pooch raises one without the path
                 raise PermissionError(EACCES, os.strerror(EACCES), str(folder)) from error
             except (requests.RequestException, DownloadError, ValueError) as error:

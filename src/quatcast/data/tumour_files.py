@@ -11,7 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from quatcast.basics.typing import Floats
-from quatcast.data.download import cache_folder
+from quatcast.data.download import cache_folder, download
 from quatcast.data.recording import Recording
 from quatcast.data.registry import Source, register_source
 
@@ -57,22 +57,30 @@ TRACES = (
 """The traces. Their first rows lead from rest to the motion and are left out; the lung is stored at 50 Hz."""
 
 
-def tumours(path: str | os.PathLike[str] | None = None) -> list[Recording]:
+def tumours(
+    path: str | os.PathLike[str] | None = None, *, progress: bool = False, base_url: str = TUMOUR_URL
+) -> list[Recording]:
     """Load the traces of a lung tumour (10 Hz) and of four liver tumours (5 Hz), in mm.
 
-    The axes are left-right, superior-inferior and anterior-posterior. The files are not downloaded, because only the
-    checksums of their numbers are known to this version, not those of the files. Copy them from `TUMOUR_URL` into a
-    folder; the numbers are checked. The files of the liver repeat one stretch of motion several times.
+    The axes are left-right, superior-inferior and anterior-posterior. The sha256 of the numbers of each file is
+    checked. The files of the liver repeat one stretch of motion several times.
 
     Parameters
     ----------
     path
-        Folder of the files, or its parent with the folder `Robot traces`; by default `tumours` in the cache folder.
+        Folder of the files, or its parent with the folder `Robot traces`. By default the files are read from the folder
+        `tumours` in the cache, into which they are downloaded if they are missing.
+    progress
+        Show the progress of a download on standard error.
+    base_url
+        Address of a mirror.
 
     Raises
     ------
     FileNotFoundError
-        If a file is missing.
+        If a file is missing in `path`.
+    ConnectionError
+        If the download failed, or brought other numbers. Files that have arrived are kept.
     ValueError
         If a file does not contain the published numbers; the message names the file.
 
@@ -86,13 +94,35 @@ def tumours(path: str | os.PathLike[str] | None = None) -> list[Recording]:
     Traceback (most recent call last):
     FileNotFoundError: path/to/folder: expected Hexa_TypicalLung_Tx.txt; get it from https://...
     """
-    folder = cache_folder() / "tumours" if path is None else Path(path)
+    folder = cached(progress=progress, base_url=base_url) if path is None else Path(path)
     if (folder / "Robot traces").is_dir():
         folder = folder / "Robot traces"
-    for trace in TRACES:
-        if not (folder / trace.file).is_file():
-            raise FileNotFoundError(f"{folder}: expected {trace.file}; get it from {TUMOUR_URL}{quote(trace.file)}")
+    if missing := _missing(folder):
+        raise FileNotFoundError(f"{folder}: expected {missing[0]}; get it from {TUMOUR_URL}{quote(missing[0])}")
     return [_recording(folder / trace.file, trace) for trace in TRACES]
+
+
+def cached(*, progress: bool = False, base_url: str = TUMOUR_URL, retries: int = 3) -> Path:
+    """Return the folder of the files in the cache, into which missing files are downloaded.
+
+    The parameters and errors are those of `tumours`; `retries` is the number of further attempts per file.
+    """
+    folder, by_file = cache_folder() / "tumours", {trace.file: trace for trace in TRACES}
+
+    def is_published(name: str, path: Path) -> bool:
+        try:
+            return checksum_of(_numbers(path, by_file[name])) == by_file[name].checksum
+        except ValueError:
+            return False
+
+    missing = dict.fromkeys(_missing(folder))
+    if missing:
+        download(missing, base_url, folder, is_published=is_published, progress=progress, retries=retries)
+    return folder
+
+
+def _missing(folder: Path) -> list[str]:
+    return [trace.file for trace in TRACES if not (folder / trace.file).is_file()]
 
 
 def _recording(file: Path, trace: Trace) -> Recording:
@@ -137,9 +167,9 @@ def checksum_of(positions: Floats) -> str:
 register_source(
     Source(
         name="tumours",
-        title="positions of a lung tumour and of four liver tumours, 10 and 5 Hz; needs --data-dir",
-        load=lambda *, data_dir=None, progress=False: tumours(data_dir),
+        title="positions of a lung tumour and of four liver tumours, 10 and 5 Hz",
+        load=lambda *, data_dir=None, progress=False: tumours(data_dir, progress=progress),
         citation=TUMOUR_CITATION,
-        needs_copy=lambda: not all((cache_folder() / "tumours" / trace.file).is_file() for trace in TRACES),
+        needs_download=lambda: bool(_missing(cache_folder() / "tumours")),
     )
 )

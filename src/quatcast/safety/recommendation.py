@@ -59,7 +59,8 @@ def recommended(
     -----
     An update must take less than the time between two samples. Its time grows with the number of channels and hardly
     with the rate: three channels at 50 Hz run in real time on an ordinary core, and so do thirty channels at 10 Hz, but
-    not three channels at 200 Hz or thirty at 50 Hz. `benchmarks/real_time.py` measures it on your machine.
+    not three channels at 200 Hz or thirty at 50 Hz. A pose takes about twice as long as a position.
+    `benchmarks/real_time.py` measures it on your machine.
 
     Examples
     --------

@@ -161,7 +161,7 @@ def matches(pattern: str, file: str) -> bool:
 def parts(recording: Recording) -> list[Recording]:
     """Return a recording as recordings of one unit each; their names contain the unit if there are several.
 
-    Poses become positions and orientations.
+    Poses become positions and orientations, each forecast by itself.
 
     Examples
     --------
@@ -172,7 +172,8 @@ def parts(recording: Recording) -> list[Recording]:
     [('day 1 [mm]', ('tumour',)), ('day 1 [deg]', ('rotation',))]
     """
     if recording.space == "pose":
-        position = _axes(recording, range(3), name=f"{recording.name} (position)", space="position")
+        notes = (*recording.notes, "position and orientation of the poses are compared each by itself")
+        position = _axes(recording, range(3), name=f"{recording.name} (position)", space="position", notes=notes)
         turned = {"space": "orientation", "units": ("",) * len(recording.channels)}
         return [*parts(position), _axes(recording, range(3, 7), name=f"{recording.name} (orientation)", **turned)]
     if len(set(recording.units)) == 1:

@@ -84,6 +84,14 @@ def test_local_average_is_its_formula():
         np.testing.assert_allclose(learner.predict(one), np.tensordot(weights, d[40:], 1) / weights.sum(), atol=1e-4)
 
 
+def test_a_local_average_that_skips_samples_remembers_for_longer():
+    u, d = samples(100)
+    fresh, _ = samples(20, seed=1)
+    sparse, dense = taught(LocalAverage(memory=30, every=3), u, d), taught(LocalAverage(memory=30), u[12::3], d[12::3])
+    assert (sparse.state.inputs.rows == dense.state.inputs.rows).all()
+    np.testing.assert_array_equal([sparse.predict(one) for one in fresh], [dense.predict(one) for one in fresh])
+
+
 def test_a_local_average_stays_between_the_targets():
     u, d = samples(90)
     learner = taught(LocalAverage(memory=60), u, d)
@@ -184,6 +192,7 @@ def test_kernel_ridge_withstands_equal_inputs_and_large_numbers():
         (KernelRidge, {"memory": 5}, "refit: expected at most the 5 samples of the memory, got 10"),
         (LocalAverage, {"bandwidth": 0.0}, "bandwidth: expected a positive finite number, got 0.0"),
         (LocalAverage, {"memory": 1.5}, "memory: expected a positive whole number, got 1.5"),
+        (LocalAverage, {"every": 0}, "every: expected a positive whole number, got 0"),
     ],
 )
 def test_bad_settings_are_refused(kind, settings, message):

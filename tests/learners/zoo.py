@@ -67,6 +67,7 @@ ZOO = {
     ),
     "kernel-ridge": Specimen(KernelRidge, {"memory": 25, "refit": 4, "descents": 3}),
     "local-average": Specimen(LocalAverage, {"memory": 25}),
+    "local-average-sparse": Specimen(LocalAverage, {"memory": 25, "every": 2}),
     "rnn": Specimen(RNN, {**SMALL, "seeds": 1}),
     "complex-rnn": Specimen(ComplexRNN, {**SMALL, "activation": "sigmoid"}),
     "qrnn": Specimen(QRNN, {**SMALL, "loss": MCC(sigma=2.0)}),

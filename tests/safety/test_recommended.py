@@ -10,7 +10,7 @@ import pytest
 
 from quatcast import recommended
 from quatcast.data import simulated
-from quatcast.forecasting import contract, recipe
+from quatcast.forecasting import contract, recipe, samples
 from quatcast.forecasting.forecaster import Forecaster
 from quatcast.forecasting.mixture import Mixture
 from quatcast.forecasting.velocity import LastPosition
@@ -221,7 +221,7 @@ def test_a_sample_is_checked_when_it_enters_and_not_again(halves, monkeypatch):
 
         monkeypatch.setattr(owner, name, counted)
 
-    for owner in (contract, guard, gate, learners):
+    for owner in (contract, samples, guard, gate, learners):
         for name in ("as_sample", "as_recording", "as_observed", "check_finite", "_checked"):
             if hasattr(owner, name):
                 count(owner, name)

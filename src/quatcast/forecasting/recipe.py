@@ -153,7 +153,7 @@ def experts(
         member(network, range(12), SLOWLY),
         neurons,
         member(KernelRidge(3.0, regularization=0.1, memory=REMEMBERED, refit=refit), range(6)),
-        member(LocalAverage(bandwidth=0.1), LONG),
+        member(LocalAverage(bandwidth=0.1, every=tick), LONG),
     ]
     if space == "pose":
         learners = [*(Apart([one.clone(), one.clone()]) for one in learners), neurons]

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from quatcast.basics.annotations import check_positive
+from quatcast.basics.annotations import check_positive, check_whole
 from quatcast.learners.memory import TINY, MemoryLearner, MemoryState, Singles
+
+
+@dataclass
+class LocalState(MemoryState):
+    """What a local average remembers: also the number of samples since the last one that it remembered."""
+
+    waited: int
 
 
 class LocalAverage(MemoryLearner):
@@ -21,6 +30,8 @@ class LocalAverage(MemoryLearner):
         b, relative to the distance of the twentieth nearest input.
     memory
         Number of samples that are remembered.
+    every
+        Of so many samples in a row one is remembered, so that a fast signal is remembered for longer.
 
     Examples
     --------
@@ -38,13 +49,21 @@ class LocalAverage(MemoryLearner):
 
     NEIGHBOURS = 20
 
-    def __init__(self, bandwidth: float = 0.1, memory: int = 1000) -> None:
+    state: LocalState
+
+    def __init__(self, bandwidth: float = 0.1, memory: int = 1000, every: int = 1) -> None:
         super().__init__(memory)
         check_positive(bandwidth=bandwidth)
-        self.bandwidth = bandwidth
+        check_whole(every=every)
+        self.bandwidth, self.every = bandwidth, int(every)
 
-    def _begin(self, n_inputs: int, n_outputs: int) -> MemoryState:
-        return MemoryState(n_inputs, n_outputs, **self._windows())
+    def _begin(self, n_inputs: int, n_outputs: int) -> LocalState:
+        return LocalState(n_inputs, n_outputs, **self._windows(), waited=0)
+
+    def _remember(self, u: Singles, target: Singles) -> None:
+        if self.state.waited == 0:
+            super()._remember(u, target)
+        self.state.waited = (self.state.waited + 1) % self.every
 
     def _output(self, u: Singles) -> Singles:
         if not self.state.count:

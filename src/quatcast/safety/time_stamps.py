@@ -44,7 +44,7 @@ class TimeStamps(State):
 
     def take(self, time: float | None, rate: float) -> str:
         """Take in the time stamp of a sample, None if it has none, and return what is wrong with it."""
-        before, self.last = self.last, _checked(time)
+        before, self.last = self.last, _as_time(time)
         step = (self.last - before) * rate
         if math.isnan(step):
             return ""
@@ -59,7 +59,7 @@ class TimeStamps(State):
         return f"time stamps at {rate / self.step:.3g} Hz instead of {rate:g} Hz"
 
 
-def _checked(time: float | None) -> float:
+def _as_time(time: float | None) -> float:
     """Check a time stamp in seconds; NaN if there is none."""
     if time is None:
         return math.nan

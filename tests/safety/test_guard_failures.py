@@ -41,6 +41,7 @@ def calm():
         (FloatingPointError("overflow"), "the forecaster failed: overflow"),
         (np.linalg.LinAlgError("did not converge"), "the forecaster failed: did not converge"),
         (AssertionError("a bug"), "the forecaster failed: a bug"),
+        (AssertionError(), "the forecaster failed: AssertionError; it is"),
         (OSError("the device is gone"), "the forecaster failed: the device is gone"),
     ],
 )

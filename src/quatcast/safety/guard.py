@@ -384,4 +384,4 @@ class Guarded(OnlineForecaster):
     def _undo(self, before: Any, error: Exception) -> str:
         """Undo the step of the forecaster alone, and return the reason to hold."""
         rewind_to(self.forecaster, before[-1])
-        return f"the forecaster failed: {error}; it is as it was before this sample"
+        return f"the forecaster failed: {str(error) or type(error).__name__}; it is as it was before this sample"
